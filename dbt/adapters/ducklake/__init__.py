@@ -1,0 +1,1 @@
+"""The dbt adapter for DuckLake lakes on Spark."""

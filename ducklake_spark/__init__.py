@@ -1,0 +1,1 @@
+"""DuckLake lakes on Spark: the SQL-first warehouse layer, independent of dbt."""

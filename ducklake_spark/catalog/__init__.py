@@ -1,0 +1,19 @@
+"""The DuckLake catalog as a transactional client. Knows nothing of Spark and touches no files."""
+
+from ducklake_spark.catalog.alter import Field
+from ducklake_spark.catalog.catalog import Catalog
+from ducklake_spark.catalog.commit import CommitNote, CommitResult
+from ducklake_spark.catalog.local import StagedDelete
+from ducklake_spark.catalog.reader import LakeReader, SnapshotReader
+from ducklake_spark.catalog.transaction import Transaction
+
+__all__ = [
+    "Catalog",
+    "CommitNote",
+    "CommitResult",
+    "Field",
+    "LakeReader",
+    "SnapshotReader",
+    "StagedDelete",
+    "Transaction",
+]

@@ -1,0 +1,141 @@
+"""The door to a lake's catalog: open it, look at a snapshot, begin a transaction."""
+
+from __future__ import annotations
+
+import datetime
+from types import TracebackType
+
+from ducklake_spark.catalog import history
+from ducklake_spark.catalog.commit import CommitNote
+from ducklake_spark.catalog.dialects import database_for
+from ducklake_spark.catalog.indexes import create_indexes
+from ducklake_spark.catalog.reader import SnapshotReader
+from ducklake_spark.catalog.store import LakeFacts, Store, open_store
+from ducklake_spark.catalog.transaction import Transaction
+from ducklake_spark.config import CatalogAddress, CommitSettings, parse_catalog
+from ducklake_spark.errors import ConfigError
+from ducklake_spark.spec.model import Commit, Snapshot
+
+
+class Catalog:
+    """An open lake, as its catalog describes it. Safe for use by several threads."""
+
+    def __init__(
+        self, store: Store, facts: LakeFacts, author: str | None, settings: CommitSettings
+    ) -> None:
+        self._store = store
+        self._facts = facts
+        self._author = author
+        self._settings = settings
+
+    @classmethod
+    def open(
+        cls,
+        catalog: str | CatalogAddress,
+        *,
+        data_path: str | None = None,
+        metadata_schema: str | None = None,
+        read_only: bool = False,
+        create: bool = True,
+        override_data_path: bool = False,
+        author: str | None = None,
+        commit_settings: CommitSettings | None = None,
+    ) -> Catalog:
+        """Open a lake by the string DuckDB's ATTACH takes, or a SQLAlchemy URL.
+
+        Without a lake there, one is created, unless `create` is false or `read_only` is true.
+        """
+        address = parse_catalog(catalog) if isinstance(catalog, str) else catalog
+        if metadata_schema is not None and address.kind != "postgres":
+            raise ConfigError(
+                f"A {address.kind} catalog has no schemas.",
+                hint="metadata_schema is for PostgreSQL; leave it out.",
+            )
+        store, facts = open_store(
+            database_for(address, metadata_schema),
+            data_path=data_path,
+            override_data_path=override_data_path,
+            read_only=read_only,
+            create=create,
+        )
+        return cls(store, facts, author, commit_settings or CommitSettings())
+
+    def __repr__(self) -> str:
+        return f"Catalog({self._store.database.describe()!r})"
+
+    def __enter__(self) -> Catalog:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._store.close()
+
+    @property
+    def data_path(self) -> str:
+        """The complete path below which the lake's files lie."""
+        return self._facts.data_path
+
+    @property
+    def read_only(self) -> bool:
+        return self._store.read_only
+
+    # --- reading ---
+
+    def snapshot(
+        self, version: int | None = None, *, timestamp: datetime.datetime | None = None
+    ) -> Snapshot:
+        """The newest snapshot, or the one of an id, or the newest one at a point in time."""
+        if version is not None and timestamp is not None:
+            raise ConfigError("A snapshot is named by version or by timestamp, not by both.")
+        with self._store.reading() as connection:
+            if version is not None:
+                return history.snapshot_by_id(connection, version)
+            if timestamp is not None:
+                return history.snapshot_at(connection, timestamp)
+            return history.latest_snapshot(connection)
+
+    def at(
+        self,
+        version: int | Snapshot | None = None,
+        *,
+        timestamp: datetime.datetime | None = None,
+    ) -> SnapshotReader:
+        """The lake as a snapshot shows it: the newest one unless another is named."""
+        if isinstance(version, Snapshot):
+            return SnapshotReader(self._store, self._facts, version)
+        return SnapshotReader(self._store, self._facts, self.snapshot(version, timestamp=timestamp))
+
+    def commits(self, after: int | None = None, up_to: int | None = None) -> list[Commit]:
+        """The history in order: snapshots after one (exclusive), up to another (inclusive)."""
+        with self._store.reading() as connection:
+            return history.read_commits(connection, after, up_to)
+
+    # --- changing ---
+
+    def transaction(
+        self,
+        *,
+        author: str | None = None,
+        message: str | None = None,
+        extra_info: str | None = None,
+        base: Snapshot | None = None,
+    ) -> Transaction:
+        """Begin a transaction over the newest snapshot, or over the one that was read at."""
+        note = CommitNote(author if author is not None else self._author, message, extra_info)
+        reader = self.at(base)
+        return Transaction(self._store, self._facts, reader, note, self._settings)
+
+    def create_indexes(self) -> list[str]:
+        """Add the indexes that make narrow reads fast; DuckDB tolerates them."""
+        if not self._store.database.wants_indexes:
+            return []
+        with self._store.writing() as connection:
+            return create_indexes(connection)

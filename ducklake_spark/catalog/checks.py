@@ -1,0 +1,136 @@
+"""What a commit verifies against the newest snapshot, beyond the matrix of conflicts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from ducklake_spark.catalog.conflicts import Mine, conflict, phrase
+from ducklake_spark.catalog.dialects import CatalogDatabase
+from ducklake_spark.catalog.files import read_files
+from ducklake_spark.catalog.inlined import read_inlined_rows
+from ducklake_spark.catalog.local import DataChanges, Entry, LocalChanges, changed
+from ducklake_spark.errors import InvalidDefinitionError
+from ducklake_spark.spec import tables
+from ducklake_spark.spec.changes import Change
+from ducklake_spark.spec.changes import ChangeKind as Kind
+from ducklake_spark.spec.model import Column, Commit, DataFile, Table
+from ducklake_spark.spec.names import fold
+
+_MANY = 500
+
+
+def what_i_did(changes: LocalChanges, definitions: Sequence[Change]) -> Mine:
+    """A transaction's doings as far as others can be in their way."""
+    mine = Mine(list(definitions))
+    for table, data in changes.written():
+        mine.names[table.id] = str(table.name)
+        if data.searched:
+            mine.searched_tables.add(table.id)
+        mine.changes += [Change(kind, table.id) for kind in _kinds(data)]
+    tables_and_views: list[tuple[int, Entry[Any]]] = [*changed(changes.tables)]
+    for object_id, entry in (*tables_and_views, *changed(changes.views)):
+        for known in (entry.base, entry.current):
+            if known is not None:
+                mine.names[object_id] = str(known.name)
+        if entry.current is not None:
+            mine.used_schemas.add(entry.current.schema_id)
+    for object_id, schema in changed(changes.schemas):
+        if schema.base is not None and schema.current is None:
+            mine.names[object_id] = schema.base.name
+            mine.dropped_schemas.add(fold(schema.base.name))
+    return mine
+
+
+def _kinds(data: DataChanges) -> list[Kind]:
+    kinds = []
+    if data.added:
+        kinds.append(Kind.INSERTED_INTO_TABLE)
+    if data.ended or data.deletes:
+        kinds.append(Kind.DELETED_FROM_TABLE)
+    if data.inlined_deletes:
+        kinds.append(Kind.INLINED_DELETE)
+    return kinds
+
+
+def check_files(
+    connection: Connection, changes: LocalChanges, mine: Mine, theirs: Sequence[Commit]
+) -> None:
+    """Two deletes get along unless they touched the same data file."""
+    for table, data in changes.written():
+        touched = data.ended | {i: local.file for i, local in data.deletes.items()}
+        token = Change(Kind.DELETED_FROM_TABLE, table.id)
+        others = [commit for commit in theirs if token in commit.changes]
+        if touched and others and _were_touched(connection, touched):
+            raise conflict(phrase(token, mine), others[-1], token)
+
+
+def _were_touched(connection: Connection, files: dict[int, DataFile]) -> bool:
+    """Whether somebody ended one of the files, or gave it another delete file."""
+    data, gone = tables.data_file.c, tables.delete_file.c
+    ids = list(files)
+    for at in range(0, len(ids), _MANY):
+        some = ids[at : at + _MANY]
+        living = select(data.data_file_id).where(
+            data.data_file_id.in_(some), data.end_snapshot.is_(None)
+        )
+        alive: set[int] = set(connection.scalars(living))
+        rows = connection.execute(
+            select(gone.data_file_id, gone.delete_file_id).where(
+                gone.data_file_id.in_(some), gone.end_snapshot.is_(None)
+            )
+        )
+        deletes = {row.data_file_id: row.delete_file_id for row in rows}
+        for file_id in some:
+            known = files[file_id].delete_file
+            if file_id not in alive or deletes.get(file_id) != (known.id if known else None):
+                return True
+    return False
+
+
+# --- NOT NULL ---
+
+
+def check_not_null(
+    connection: Connection, database: CatalogDatabase, head: int, changes: LocalChanges
+) -> None:
+    """A column becomes NOT NULL only if statistics prove that it holds no NULL."""
+    for table_id, entry in changed(changes.tables):
+        if entry.base is None or entry.current is None:
+            continue
+        nullable = {c.id for c in entry.base.columns if c.nullable}
+        for column in entry.current.columns:
+            if not column.nullable and column.id in nullable:
+                data = changes.seen(entry.current)
+                if table_id in changes.data or table_id >= 0:
+                    _prove_no_nulls(connection, database, head, entry.current, column, data)
+
+
+def _prove_no_nulls(
+    connection: Connection,
+    database: CatalogDatabase,
+    head: int,
+    table: Table,
+    column: Column,
+    data: DataChanges,
+) -> None:
+    committed = read_files(connection, database, head, table, stats_of=[column.id])
+    stats = [file.stats.get(column.id) for file in committed if file.id not in data.ended]
+    for local in data.added.values():
+        stats.append(next((s for s in local.new.stats if s.column_id == column.id), None))
+    inlined = [
+        row
+        for row in read_inlined_rows(connection, database, head, table)
+        if row.row_id not in data.inlined_deletes
+    ]
+    unproven = sum(1 for s in stats if s is None or s.null_count != 0)
+    nulls = sum(1 for row in inlined if row.values[column.id] is None)
+    if unproven or nulls:
+        raise InvalidDefinitionError(
+            f"Column {column.name!r} of {table.name} cannot become NOT NULL: {unproven} of its "
+            f"files and {nulls} of its inlined rows hold NULL, or cannot be proven not to.",
+            hint="Update the rows that are NULL, compact the table if they were deleted, "
+            "then try again.",
+        )

@@ -1,0 +1,282 @@
+"""The commit protocol: one snapshot per commit, all or nothing, known to have landed or not.
+
+Every attempt is one database transaction. It reads the newest snapshot, checks what others
+committed since the base, and writes its rows on top; the primary key of ducklake_snapshot decides
+who was first (rule 15). No data file is written again for a retry.
+"""
+
+from __future__ import annotations
+
+import datetime
+import random
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from sqlalchemy import Connection, insert, select
+from sqlalchemy.exc import DBAPIError
+
+from ducklake_spark.catalog.batch import Batch
+from ducklake_spark.catalog.checks import check_files, check_not_null, what_i_did
+from ducklake_spark.catalog.conflicts import check_conflicts
+from ducklake_spark.catalog.data_rows import Staging, add_data
+from ducklake_spark.catalog.define_rows import add_definitions
+from ducklake_spark.catalog.dialects import Failure, Outcome
+from ducklake_spark.catalog.history import latest_snapshot, read_commits
+from ducklake_spark.catalog.local import LocalChanges, changed
+from ducklake_spark.catalog.options import in_force, read_options
+from ducklake_spark.catalog.store import LakeFacts, Store
+from ducklake_spark.config import CommitSettings
+from ducklake_spark.errors import (
+    CatalogUnavailableError,
+    CommitContentionError,
+    CommitMessageRequiredError,
+    CommitUnknownError,
+)
+from ducklake_spark.spec import tables
+from ducklake_spark.spec.changes import format_changes
+from ducklake_spark.spec.model import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class CommitNote:
+    """Who commits, and what they say about it."""
+
+    author: str | None = None
+    message: str | None = None
+    extra_info: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CommitResult:
+    """How a commit ended. Without changes it made no snapshot, and names the one it saw.
+
+    `ids` gives the committed ids of what the transaction knew under ids below zero;
+    `superseded_files` are staged delete files that were written again and can go.
+    """
+
+    snapshot_id: int
+    is_new: bool
+    attempts: int = 0
+    ids: dict[int, int] = field(default_factory=dict)
+    superseded_files: tuple[str, ...] = ()
+
+
+def commit_changes(
+    store: Store,
+    facts: LakeFacts,
+    base: Snapshot,
+    changes: LocalChanges,
+    note: CommitNote,
+    settings: CommitSettings,
+) -> CommitResult:
+    """Commit, retrying while others are merely faster; raises a CommitError otherwise."""
+    if _is_empty(changes):
+        return CommitResult(base.id, is_new=False)
+    return _Commit(store, facts, base, changes, note, settings).run()
+
+
+def _is_empty(changes: LocalChanges) -> bool:
+    defined = (*changed(changes.schemas), *changed(changes.tables), *changed(changes.views))
+    written = any(not data.is_empty for _, data in changes.written())
+    return not (defined or written or changes.options)
+
+
+# How long a transaction may stay undecided before its session is ended by force.
+_PATIENCE_S = 2.0
+_PAUSE_S = 0.05
+_TICK = datetime.timedelta(microseconds=1)
+
+
+class _ContendedError(Exception):
+    """An attempt that did not land and may be repeated."""
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """How far an attempt got, should its connection break."""
+
+    token: str | None = None
+    snapshot: Snapshot | None = None
+    changes_made: str = ""
+    sent_commit: bool = False
+
+
+@dataclass(slots=True)
+class _Commit:
+    store: Store
+    facts: LakeFacts
+    base: Snapshot
+    changes: LocalChanges
+    note: CommitNote
+    settings: CommitSettings
+    staging: Staging = field(default_factory=Staging)
+
+    def run(self) -> CommitResult:
+        deadline = time.monotonic() + self.settings.give_up_after_s
+        cause: Exception | None = None
+        for attempt in range(1, self.settings.max_attempts + 1):
+            try:
+                return self._attempt(attempt, deadline)
+            except _ContendedError as contended:
+                cause = contended
+            if time.monotonic() > deadline:
+                break
+            self._wait(attempt)
+        if cause is not None and self._is_lost(cause.__cause__):
+            raise CatalogUnavailableError(
+                f"The catalog {self.store.database.describe()} cannot be reached. "
+                "Nothing was changed.",
+                hint="Check that the database server runs, then run it again.",
+            ) from cause
+        raise CommitContentionError(
+            f"The commit to {self.store.database.describe()} did not get through in {attempt} "
+            "attempts, because others kept committing or held the catalog. Nothing was changed.",
+            hint="Run it again, or raise max_attempts and give_up_after_s of the commit settings.",
+        ) from cause
+
+    def _is_lost(self, error: BaseException | None) -> bool:
+        return error is not None and self.store.database.classify(error) is Failure.LOST
+
+    def _wait(self, attempt: int) -> None:
+        longest = self.settings.longest_wait_ms
+        wait = min(self.settings.first_wait_ms * self.settings.backoff ** (attempt - 1), longest)
+        time.sleep(wait * random.uniform(0.5, 1.0) / 1000)  # noqa: S311 - jitter, not a secret
+
+    def _attempt(self, number: int, deadline: float) -> CommitResult:
+        progress = _Attempt()
+        try:
+            with self._transaction(progress) as connection:
+                batch = self._collect(connection, progress)
+                self._write(connection, batch, progress)
+        except DBAPIError as error:
+            if not self._landed_after(error, progress, deadline):
+                raise _ContendedError from error
+        if progress.snapshot is None:  # options only
+            return CommitResult(self.base.id, is_new=False, attempts=number, ids=batch.ids)
+        superseded = tuple(p.under(t.location) for t, p in self.staging.superseded)
+        return CommitResult(batch.snapshot_id, True, number, batch.ids, superseded)
+
+    @contextmanager
+    def _transaction(self, progress: _Attempt) -> Iterator[Connection]:
+        with self.store.writing() as connection:
+            yield connection
+            progress.sent_commit = True
+
+    def _collect(self, connection: Connection, progress: _Attempt) -> Batch:
+        """Check against what others committed, and build the rows on top of it."""
+        head = latest_snapshot(connection)
+        # The history stays in order even if the clocks of two clients disagree.
+        now = max(self.store.database.now(connection), head.time + _TICK)
+        progress.token = self.store.database.transaction_token(connection)
+        batch = Batch(head, now)
+        add_definitions(batch, self.changes)
+        if head.id != self.base.id:
+            self._check_conflicts(connection, batch, head)
+        self._check_message(connection)
+        check_not_null(connection, self.store.database, head.id, self.changes)
+        add_data(batch, connection, self.changes, self.facts.data_path, self.staging)
+        return batch
+
+    def _check_conflicts(self, connection: Connection, batch: Batch, head: Snapshot) -> None:
+        theirs = read_commits(connection, after=self.base.id, up_to=head.id)
+        mine = what_i_did(self.changes, batch.changes)
+        check_conflicts(mine, theirs)
+        check_files(connection, self.changes, mine, theirs)
+
+    def _check_message(self, connection: Connection) -> None:
+        options = in_force(read_options(connection))
+        if options.get("require_commit_message") == "true" and not self.note.message:
+            raise CommitMessageRequiredError(
+                "The lake asks for a commit message, and this commit has none. "
+                "Nothing was changed.",
+                hint="Give one, or unset the option require_commit_message.",
+            )
+
+    def _write(self, connection: Connection, batch: Batch, progress: _Attempt) -> None:
+        """The snapshot first, for its primary key; the list of changes last (section 2)."""
+        if not batch.changes:
+            batch.run(connection)
+            return
+        progress.snapshot = snapshot = batch.snapshot
+        progress.changes_made = format_changes(batch.changes)
+        connection.execute(
+            insert(tables.snapshot).values(
+                snapshot_id=snapshot.id,
+                snapshot_time=snapshot.time,
+                schema_version=snapshot.schema_version,
+                next_catalog_id=snapshot.next_catalog_id,
+                next_file_id=snapshot.next_file_id,
+            )
+        )
+        batch.run(connection)
+        connection.execute(
+            insert(tables.snapshot_changes).values(
+                snapshot_id=snapshot.id,
+                changes_made=progress.changes_made,
+                author=self.note.author,
+                commit_message=self.note.message,
+                commit_extra_info=self.note.extra_info,
+            )
+        )
+
+    # --- when the database did not say that it worked ---
+
+    def _landed_after(self, error: DBAPIError, progress: _Attempt, deadline: float) -> bool:
+        """Whether an attempt that failed has landed; False if it may be repeated."""
+        failure = self.store.database.classify(error)
+        if failure is Failure.CONTENTION or (failure is Failure.LOST and not progress.sent_commit):
+            return False
+        if not progress.sent_commit:
+            raise error
+        # The answer to COMMIT got lost. Until it is known what became of it, nothing may be
+        # written again and no staged file may go.
+        outcome = self._settle(progress, deadline)
+        if outcome is Outcome.UNDECIDED:
+            raise CommitUnknownError(
+                f"The catalog {self.store.database.describe()} went away during the commit of "
+                f"snapshot {self._shown(progress)}, and did not come back since. It may have "
+                "landed. No file was removed.",
+                hint="Once the catalog answers, look for that snapshot with its changes "
+                f"{progress.changes_made}; if it is not there, run this again.",
+            ) from error
+        if outcome is Outcome.NOT_LANDED and failure is Failure.OTHER:
+            raise error
+        return outcome is Outcome.LANDED
+
+    def _settle(self, progress: _Attempt, deadline: float) -> Outcome:
+        """Ask on new connections until the database knows, or time is up."""
+        started = time.monotonic()
+        while True:
+            try:
+                with self.store.engine.connect() as connection:
+                    force = time.monotonic() - started > _PATIENCE_S
+                    outcome = self._outcome(connection, progress, force)
+            except DBAPIError as error:
+                if self.store.database.classify(error) is Failure.OTHER:
+                    raise
+                outcome = Outcome.UNDECIDED
+            if outcome is not Outcome.UNDECIDED or time.monotonic() > deadline:
+                return outcome
+            time.sleep(_PAUSE_S)
+
+    def _outcome(self, connection: Connection, progress: _Attempt, force: bool) -> Outcome:
+        if progress.token is not None:
+            return self.store.database.outcome_of(connection, progress.token, force=force)
+        # A database in this machine's file has nothing in flight once the connection is gone:
+        # either our snapshot is there or it never will be.
+        snapshot, s, c = progress.snapshot, tables.snapshot.c, tables.snapshot_changes.c
+        if snapshot is None:
+            return Outcome.UNDECIDED
+        row = connection.execute(
+            select(s.snapshot_time, c.changes_made)
+            .join_from(tables.snapshot, tables.snapshot_changes, s.snapshot_id == c.snapshot_id)
+            .where(s.snapshot_id == snapshot.id)
+        ).first()
+        if row is not None and tuple(row) == (snapshot.time, progress.changes_made):
+            return Outcome.LANDED
+        return Outcome.NOT_LANDED
+
+    def _shown(self, progress: _Attempt) -> str:
+        return str(progress.snapshot.id) if progress.snapshot else "(options only)"

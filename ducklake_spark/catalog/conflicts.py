@@ -1,0 +1,129 @@
+"""Which commits exclude each other, as data (FORMAT section 2).
+
+Never looser than the reference: a looser choice of ours corrupts what others write, a stricter
+one only costs somebody a retry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from ducklake_spark.errors import CommitConflictError
+from ducklake_spark.spec.changes import Change
+from ducklake_spark.spec.changes import ChangeKind as Kind
+from ducklake_spark.spec.model import Commit
+from ducklake_spark.spec.names import QualifiedName, fold
+
+_DELETES = {Kind.DELETED_FROM_TABLE, Kind.INLINED_DELETE}
+_INSERTS = {Kind.INSERTED_INTO_TABLE, Kind.INLINED_INSERT}
+_COMPACTIONS = {Kind.MERGE_ADJACENT, Kind.REWRITE_DELETE, Kind.COMPACTED_TABLE}
+_DROPPED_OR_ALTERED = {Kind.DROPPED_TABLE, Kind.ALTERED_TABLE}
+
+# What I do to a table -> what others may not have done to it since I read it. Deletes from
+# different data files get along (`Mine.deleted_files`), so they are not in here.
+ON_SAME_TABLE: Mapping[Kind, frozenset[Kind]] = {
+    Kind.INSERTED_INTO_TABLE: frozenset(_DROPPED_OR_ALTERED | _DELETES),
+    Kind.DELETED_FROM_TABLE: frozenset(
+        _DROPPED_OR_ALTERED | _INSERTS | _COMPACTIONS | {Kind.INLINED_DELETE}
+    ),
+    Kind.INLINED_DELETE: frozenset(_DROPPED_OR_ALTERED | _INSERTS | _DELETES | {Kind.INLINE_FLUSH}),
+    Kind.MERGE_ADJACENT: frozenset({Kind.DROPPED_TABLE} | _DELETES | _COMPACTIONS),
+    Kind.REWRITE_DELETE: frozenset({Kind.DROPPED_TABLE} | _DELETES | _COMPACTIONS),
+    Kind.ALTERED_TABLE: frozenset(_DROPPED_OR_ALTERED),
+    Kind.DROPPED_TABLE: frozenset({Kind.DROPPED_TABLE}),
+    Kind.ALTERED_VIEW: frozenset({Kind.DROPPED_VIEW, Kind.ALTERED_VIEW}),
+    Kind.DROPPED_VIEW: frozenset({Kind.DROPPED_VIEW}),
+    Kind.DROPPED_SCHEMA: frozenset({Kind.DROPPED_SCHEMA}),
+}
+_CREATES = {
+    Kind.CREATED_TABLE,
+    Kind.CREATED_VIEW,
+    Kind.CREATED_SCALAR_MACRO,
+    Kind.CREATED_TABLE_MACRO,
+}
+
+
+@dataclass(slots=True)
+class Mine:
+    """What a transaction did, as far as others can be in its way."""
+
+    changes: list[Change] = field(default_factory=list)
+    # Tables that were searched for rows to delete, whether or not there were any.
+    searched_tables: set[int] = field(default_factory=set)
+    # The schemas of what was created, and the names of schemas that were dropped.
+    used_schemas: set[int] = field(default_factory=set)
+    dropped_schemas: set[str] = field(default_factory=set)
+    # Names of the objects by id, for messages.
+    names: dict[int, str] = field(default_factory=dict)
+
+
+def check_conflicts(mine: Mine, theirs: Iterable[Commit]) -> None:
+    """Raise CommitConflictError if a commit since the base snapshot excludes this one."""
+    demands = [*mine.changes, *(Change(Kind.DELETED_FROM_TABLE, t) for t in mine.searched_tables)]
+    for commit in theirs:
+        for change in commit.changes:
+            for demand in dict.fromkeys(demands):
+                if _exclude(demand, change):
+                    raise conflict(phrase(demand, mine), commit, change)
+            if (reason := _schema_reason(mine, change)) is not None:
+                raise conflict(reason, commit, change)
+
+
+def _exclude(mine: Change, theirs: Change) -> bool:
+    if theirs.kind in ON_SAME_TABLE.get(mine.kind, frozenset()):
+        return mine.target == theirs.target
+    if mine.kind in _CREATES and theirs.kind in _CREATES:
+        return _folded(mine) == _folded(theirs)
+    if mine.kind is Kind.CREATED_SCHEMA and theirs.kind is Kind.CREATED_SCHEMA:
+        return fold(str(mine.target)) == fold(str(theirs.target))
+    return False
+
+
+def _folded(change: Change) -> tuple[str, str]:
+    assert isinstance(change.target, QualifiedName)  # noqa: S101 - the grammar's guarantee
+    return change.target.folded
+
+
+def _schema_reason(mine: Mine, theirs: Change) -> str | None:
+    if theirs.kind is Kind.DROPPED_SCHEMA and theirs.target in mine.used_schemas:
+        return "create something in a schema"
+    if theirs.kind in _CREATES and _folded(theirs)[0] in mine.dropped_schemas:
+        return "drop a schema"
+    return None
+
+
+_PHRASES = {
+    Kind.INSERTED_INTO_TABLE: "insert into table",
+    Kind.DELETED_FROM_TABLE: "delete from or update table",
+    Kind.INLINED_DELETE: "delete from or update table",
+    Kind.ALTERED_TABLE: "alter table",
+    Kind.DROPPED_TABLE: "drop or replace table",
+    Kind.CREATED_TABLE: "create table",
+    Kind.CREATED_VIEW: "create view",
+    Kind.ALTERED_VIEW: "alter view",
+    Kind.DROPPED_VIEW: "drop or replace view",
+    Kind.CREATED_SCHEMA: "create schema",
+    Kind.DROPPED_SCHEMA: "drop schema",
+    Kind.MERGE_ADJACENT: "merge files of table",
+    Kind.REWRITE_DELETE: "rewrite files of table",
+}
+
+
+def phrase(change: Change, mine: Mine) -> str:
+    """What the transaction attempted, in words."""
+    target = change.target
+    shown = mine.names.get(target, str(target)) if isinstance(target, int) else str(target)
+    return f"{_PHRASES.get(change.kind, change.kind)} {shown}"
+
+
+def conflict(attempt: str, commit: Commit, change: Change | None) -> CommitConflictError:
+    """The error that says who was in the way, and that nothing landed."""
+    who = f" by {commit.author}" if commit.author else ""
+    what = f" ({commit.message})" if commit.message else ""
+    did = f", which has {change}" if change is not None else ""
+    return CommitConflictError(
+        f"The attempt to {attempt} conflicts with snapshot {commit.snapshot.id}{who}{what}{did}. "
+        "Nothing was changed.",
+        hint="Run it again: it will then start from the lake as it is now.",
+    )

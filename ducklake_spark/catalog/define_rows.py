@@ -1,0 +1,288 @@
+"""Changed definitions as rows of the catalog (FORMAT 1.4, 1.6, 1.8, 1.17, 1.18)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import delete
+
+from ducklake_spark.catalog.batch import Batch, differences
+from ducklake_spark.catalog.local import Entry, LocalChanges, changed
+from ducklake_spark.spec import tables
+from ducklake_spark.spec.changes import Change
+from ducklake_spark.spec.changes import ChangeKind as Kind
+from ducklake_spark.spec.model import Column, Schema, Table, View
+from ducklake_spark.spec.names import QualifiedName, quote
+from ducklake_spark.spec.types import DataType, Primitive
+
+
+def add_definitions(batch: Batch, changes: LocalChanges) -> None:
+    """Collect the rows of all changed schemas, tables, views and options."""
+    for _, schema in changed(changes.schemas):
+        _add_schema(batch, schema)
+    for _, table in changed(changes.tables):
+        _add_table(batch, table)
+    for _, view in changed(changes.views):
+        _add_view(batch, view)
+    for (key, scope, scope_id), value in changes.options.items():
+        _add_option(batch, key, scope, scope_id, value)
+
+
+def _note(batch: Batch, kind: Kind, target: int | str | QualifiedName) -> None:
+    batch.changes.append(Change(kind, target))
+    batch.changes_schema = True
+
+
+def _add_schema(batch: Batch, entry: Entry[Schema]) -> None:
+    if entry.current is None:
+        assert entry.base is not None  # noqa: S101 - else nothing has changed
+        _note(batch, Kind.DROPPED_SCHEMA, entry.base.id)
+        batch.end(tables.schema, tables.schema.c.schema_id == entry.base.id)
+        return
+    schema = entry.current
+    _note(batch, Kind.CREATED_SCHEMA, schema.name)
+    batch.begin(
+        tables.schema,
+        schema_id=batch.catalog_id(schema.id),
+        schema_uuid=schema.uuid,
+        schema_name=schema.name,
+        path=schema.path.path,
+        path_is_relative=schema.path.is_relative,
+    )
+
+
+# --- tables ---
+
+# All that ends with a table.
+_PARTS = (
+    tables.table,
+    tables.column,
+    tables.column_tag,
+    tables.data_file,
+    tables.delete_file,
+    tables.partition_info,
+    tables.sort_info,
+)
+
+
+def _add_table(batch: Batch, entry: Entry[Table]) -> None:
+    before, after = entry.base, entry.current
+    if after is None:
+        if before is not None:
+            _drop_table(batch, before.id)
+        return
+    table_id = batch.catalog_id(after.id)
+    if before is None or before.name != after.name:
+        _name_table(batch, before, after, table_id)
+    altered = [
+        _add_columns(batch, before, after, table_id),
+        _add_partition(batch, before, after, table_id),
+    ]
+    silent = [
+        _add_sort(batch, before, after, table_id),
+        _add_tags(batch, before, after, table_id),
+        _add_column_tags(batch, before, after, table_id),
+    ]
+    if before is None or before.name != after.name or any(altered):
+        version = {"schema_version": batch.head.schema_version + 1}  # this commit changes it
+        batch.begin(tables.schema_versions, table_id=table_id, **version)
+    if before is not None and any((*altered, *silent)):
+        _note(batch, Kind.ALTERED_TABLE, table_id)
+    if before is None and (after.partition_fields or after.sort):
+        # The reference logs these as changes of their own, also in the commit that creates.
+        _note(batch, Kind.ALTERED_TABLE, table_id)
+
+
+def _drop_table(batch: Batch, table_id: int) -> None:
+    _note(batch, Kind.DROPPED_TABLE, table_id)
+    for part in _PARTS:
+        batch.end(part, part.c.table_id == table_id)
+    batch.end(tables.tag, tables.tag.c.object_id == table_id)
+
+
+def _name_table(batch: Batch, before: Table | None, after: Table, table_id: int) -> None:
+    _note(batch, Kind.CREATED_TABLE, after.name)
+    if before is not None:
+        batch.end(tables.table, tables.table.c.table_id == table_id)
+    batch.begin(
+        tables.table,
+        table_id=table_id,
+        table_uuid=after.uuid,
+        schema_id=batch.catalog_id(after.schema_id),
+        table_name=after.name.name,
+        path=after.path.path,
+        path_is_relative=after.path.is_relative,
+    )
+
+
+def _add_columns(batch: Batch, before: Table | None, after: Table, table_id: int) -> bool:
+    old = _column_rows(before) if before else {}
+    new = _column_rows(after)
+    ends, begins = differences(old, new)
+    if ends:
+        c = tables.column.c
+        batch.end(tables.column, c.table_id == table_id, c.column_id.in_(ends))
+    gone = [column_id for column_id in ends if column_id not in new]
+    if gone:
+        c = tables.column_tag.c
+        batch.end(tables.column_tag, c.table_id == table_id, c.column_id.in_(gone))
+    for column_id in begins:
+        batch.begin(tables.column, table_id=table_id, **new[column_id])
+    return bool(ends or begins) and before is not None
+
+
+def _column_rows(table: Table) -> dict[int, dict[str, Any]]:
+    rows: dict[int, dict[str, Any]] = {}
+
+    def add(column: Column, parent: int | None) -> None:
+        rows[column.id] = {
+            "column_id": column.id,
+            "column_order": column.order,
+            "column_name": column.name,
+            "column_type": column_type_text(column.type),
+            "initial_default": column.initial_default,
+            "default_value": column.default.value,
+            "nulls_allowed": column.nullable,
+            "parent_column": parent,
+            "default_value_type": column.default.kind,
+            "default_value_dialect": column.default.dialect,
+        }
+        for child in column.children:
+            add(child, column.id)
+
+    for column in table.columns:
+        add(column, None)
+    return rows
+
+
+def column_type_text(data_type: DataType) -> str:
+    """What column_type holds: nested types by their kind, their parts are rows of their own."""
+    return str(data_type) if isinstance(data_type, Primitive) else data_type.name
+
+
+def _add_partition(batch: Batch, before: Table | None, after: Table, table_id: int) -> bool:
+    old = before.partition if before else None
+    if after.partition == old or after.partition is None:
+        return False
+    info = tables.partition_info
+    if old is not None:
+        batch.end(info, info.c.table_id == table_id)
+    partition_id = batch.catalog_id(after.partition.id)
+    batch.begin(info, partition_id=partition_id, table_id=table_id)
+    for at, key in enumerate(after.partition.fields):
+        batch.add(
+            tables.partition_column,
+            partition_id=partition_id,
+            table_id=table_id,
+            partition_key_index=at,
+            column_id=key.column_id,
+            transform=str(key.transform),
+        )
+    return before is not None
+
+
+def _add_sort(batch: Batch, before: Table | None, after: Table, table_id: int) -> bool:
+    old = before.sort if before else None
+    if after.sort == old:
+        return False
+    info = tables.sort_info
+    if old is not None:
+        batch.end(info, info.c.table_id == table_id)
+    if after.sort is not None:
+        # A rename rewrites the expressions under a new id.
+        fresh = after.sort.id < 0 or old is None or after.sort.id != old.id
+        sort_id = batch.catalog_id(after.sort.id) if fresh else batch.new_catalog_id()
+        batch.begin(info, sort_id=sort_id, table_id=table_id)
+        for at, key in enumerate(after.sort.keys):
+            batch.add(
+                tables.sort_expression,
+                sort_id=sort_id,
+                table_id=table_id,
+                sort_key_index=at,
+                expression=key.expression,
+                dialect=key.dialect,
+                sort_direction="DESC" if key.descending else "ASC",
+                null_order="NULLS_FIRST" if key.nulls_first else "NULLS_LAST",
+            )
+    return True
+
+
+def _add_tags(batch: Batch, before: Table | View | None, after: Table | View, of: int) -> bool:
+    ends, begins = differences(before.tags if before else {}, after.tags)
+    t = tables.tag.c
+    if ends:
+        batch.end(tables.tag, t.object_id == of, t.key.in_(ends))
+    for key in begins:
+        batch.begin(tables.tag, object_id=of, key=key, value=after.tags[key])
+    return bool(ends or begins)
+
+
+def _add_column_tags(batch: Batch, before: Table | None, after: Table, table_id: int) -> bool:
+    old = _tags_by_column(before) if before else {}
+    new = _tags_by_column(after)
+    kept = {column.id for column in after.walk()}
+    ends, begins = differences({k: v for k, v in old.items() if k[0] in kept}, new)
+    t = tables.column_tag.c
+    for column_id, key in ends:
+        batch.end(tables.column_tag, t.table_id == table_id, t.column_id == column_id, t.key == key)
+    for column_id, key in begins:
+        batch.begin(
+            tables.column_tag,
+            table_id=table_id,
+            column_id=column_id,
+            key=key,
+            value=new[column_id, key],
+        )
+    return bool(ends or begins)
+
+
+def _tags_by_column(table: Table) -> Mapping[tuple[int, str], str]:
+    return {(c.id, key): value for c in table.walk() for key, value in c.tags.items()}
+
+
+# --- views and options ---
+
+
+def _add_view(batch: Batch, entry: Entry[View]) -> None:
+    before, after = entry.base, entry.current
+    if after is None:
+        if before is not None:
+            _note(batch, Kind.DROPPED_VIEW, before.id)
+            batch.end(tables.view, tables.view.c.view_id == before.id)
+            batch.end(tables.tag, tables.tag.c.object_id == before.id)
+        return
+    view_id = batch.catalog_id(after.id)
+    if before is None or before.name != after.name:
+        _note(batch, Kind.CREATED_VIEW, after.name)
+        _write_view(batch, before, after, view_id)
+    if _add_tags(batch, before, after, view_id) and before is not None:
+        _note(batch, Kind.ALTERED_VIEW, view_id)
+
+
+def _write_view(batch: Batch, before: View | None, after: View, view_id: int) -> None:
+    if before is not None:
+        batch.end(tables.view, tables.view.c.view_id == view_id)
+    batch.begin(
+        tables.view,
+        view_id=view_id,
+        view_uuid=after.uuid,
+        schema_id=batch.catalog_id(after.schema_id),
+        view_name=after.name.name,
+        dialect=after.dialect,
+        sql=after.sql,
+        column_aliases=",".join(quote(alias) for alias in after.column_aliases),
+    )
+
+
+def _add_option(
+    batch: Batch, key: str, scope: str | None, scope_id: int | None, value: str | None
+) -> None:
+    """Options have no history: what is set replaces what was."""
+    m = tables.metadata_table.c
+    real_id = None if scope_id is None else batch.catalog_id(scope_id)
+    same_scope = m.scope.is_(None) if scope is None else m.scope == scope
+    same_id = m.scope_id.is_(None) if real_id is None else m.scope_id == real_id
+    batch.statements.append(delete(tables.metadata_table).where(m.key == key, same_scope, same_id))
+    if value is not None:
+        batch.add(tables.metadata_table, key=key, value=value, scope=scope, scope_id=real_id)

@@ -1,0 +1,170 @@
+"""A catalog in PostgreSQL: the one for many machines."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    Numeric,
+    case,
+    cast,
+    create_engine,
+    text,
+)
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.schema import CreateSchema
+
+from ducklake_spark.catalog.dialects.protocol import (
+    INTEGER_TEXT,
+    NUMBER_TEXT,
+    CatalogDatabase,
+    Failure,
+    Outcome,
+    TimeShape,
+)
+from ducklake_spark.config import Secret
+from ducklake_spark.errors import CatalogUnavailableError, ConfigError, MissingExtraError
+
+try:
+    import psycopg
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo
+except ImportError as error:
+    raise MissingExtraError("A PostgreSQL catalog", "postgres") from error
+
+# serialization failure, deadlock, unique violation, lock not available
+_CONTENTION = {"40001", "40P01", "23505", "55P03"}
+_SHUTDOWN = {"57P01", "57P02", "57P03", "57P05"}
+_SECRETS = {"password", "sslpassword", "passfile", "sslkey", "oauth_client_secret"}
+
+
+class PostgresDatabase(CatalogDatabase):
+    """The PostgreSQL database of a catalog."""
+
+    kind = "postgres"
+
+    def __init__(self, conninfo: Secret, schema: str | None) -> None:
+        self.schema = schema
+        self._parameters = _parse(conninfo)
+
+    def describe(self) -> str:
+        shown = {k: v for k, v in self._parameters.items() if k not in _SECRETS}
+        return f"postgres:{make_conninfo('', **shown)}"
+
+    def __repr__(self) -> str:
+        return f"PostgresDatabase({self.describe()!r})"
+
+    def default_data_path(self) -> None:
+        return None
+
+    def exists(self) -> bool:
+        try:
+            self._connect().close()
+        except psycopg.Error as error:
+            # libpq's message names host, port and user, and never the password.
+            raise CatalogUnavailableError(
+                f"The catalog {self.describe()} cannot be reached: {str(error).strip()}",
+                hint="Check that the server runs and that host, port, user, password and "
+                "database name are right.",
+            ) from error
+        return True
+
+    def create_engine(self, *, read_only: bool) -> Engine:
+        engine = create_engine(
+            "postgresql+psycopg://",
+            creator=self._connect,
+            isolation_level="REPEATABLE READ",
+            pool_pre_ping=True,
+            hide_parameters=True,
+            execution_options={"postgresql_readonly": True} if read_only else {},
+        )
+        if self.schema is not None:
+            return engine.execution_options(schema_translate_map={None: self.schema})
+        return engine
+
+    def _connect(self) -> psycopg.Connection[Any]:
+        parameters: dict[str, Any] = {
+            "connect_timeout": 10,
+            "application_name": "dbt-ducklake",
+        } | self._parameters
+        return psycopg.connect(**parameters)
+
+    def prepare_new(self, connection: Connection) -> None:
+        if self.schema is not None:
+            connection.execute(CreateSchema(self.schema, if_not_exists=True))
+
+    def classify(self, error: BaseException) -> Failure:
+        original = error.orig if isinstance(error, DBAPIError) else error
+        state = getattr(original, "sqlstate", None)
+        if state in _CONTENTION:
+            return Failure.CONTENTION
+        if state in _SHUTDOWN or (state or "").startswith("08"):
+            return Failure.LOST
+        # A connection cut by the network has no SQLSTATE; the driver reports it by class.
+        if state is None and isinstance(original, (psycopg.OperationalError, OSError)):
+            return Failure.LOST
+        return Failure.OTHER
+
+    def integer(self, text: ColumnElement[str]) -> ColumnElement[int]:
+        return case((text.regexp_match(INTEGER_TEXT), cast(text, Numeric)))
+
+    def number(self, text: ColumnElement[str]) -> ColumnElement[float]:
+        # A cast to double precision fails for numbers too small for it.
+        return case((text.regexp_match(NUMBER_TEXT), cast(text, Numeric)))
+
+    def shaped(self, text: ColumnElement[str], shape: TimeShape) -> ColumnElement[str]:
+        return self.bytewise(case((text.regexp_match(shape.value), text)))
+
+    def bytewise(self, text: ColumnElement[str]) -> ColumnElement[str]:
+        return text.collate("C")
+
+    def table_exists(self, connection: Connection, name: str) -> bool:
+        query = text(
+            "SELECT 1 FROM information_schema.tables "
+            "WHERE table_name = :name AND table_schema = COALESCE(:schema, current_schema())"
+        )
+        parameters = {"name": name, "schema": self.schema}
+        return connection.execute(query, parameters).first() is not None
+
+    def now(self, connection: Connection) -> datetime.datetime:
+        result: datetime.datetime = connection.execute(
+            text("SELECT clock_timestamp()")
+        ).scalar_one()
+        return result
+
+    def transaction_token(self, connection: Connection) -> str:
+        return str(connection.execute(text("SELECT txid_current()")).scalar_one())
+
+    def outcome_of(self, connection: Connection, token: str, *, force: bool) -> Outcome:
+        # The server knows what became of every recent transaction, also after a crash.
+        parameters = {"token": int(token)}
+        query = text("SELECT txid_status(:token)")
+        status: str | None = connection.execute(query, parameters).scalar_one()
+        if status == "in progress" and force:
+            # The server has not noticed that the connection is gone. Whoever ends the session
+            # finds the transaction either committed or aborted afterwards.
+            connection.execute(text(_END_SESSION), parameters)
+        known = {"committed": Outcome.LANDED, "aborted": Outcome.NOT_LANDED}
+        return known.get(status or "", Outcome.UNDECIDED)
+
+
+_END_SESSION = """
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE pid <> pg_backend_pid()
+      AND CAST(CAST(backend_xid AS text) AS bigint) = :token & 4294967295
+"""
+
+
+def _parse(conninfo: Secret) -> dict[str, Any]:
+    try:
+        return conninfo_to_dict(conninfo.value)
+    except psycopg.Error:
+        # Not chained: the parser's message quotes the text, which may hold a password.
+        raise ConfigError(
+            "The PostgreSQL connection string cannot be understood.",
+            hint="Write postgres:dbname=… host=… user=… password=…, with quotes around values "
+            "that have spaces, or a postgresql:// URL with special characters percent-encoded.",
+        ) from None

@@ -1,0 +1,90 @@
+"""Reads the history of a lake: its snapshots, and what each commit said and did."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, select
+
+from ducklake_spark.errors import CatalogDamagedError, NotFoundError
+from ducklake_spark.spec import tables
+from ducklake_spark.spec.changes import parse_changes
+from ducklake_spark.spec.model import Commit, Snapshot
+
+_s = tables.snapshot.c
+
+
+def latest_snapshot(connection: Connection) -> Snapshot:
+    row = connection.execute(_newest_first().limit(1)).first()
+    if row is None:
+        raise CatalogDamagedError(
+            "The catalog has no snapshot at all.",
+            hint="Its table ducklake_snapshot lost its rows; restore it from a backup.",
+        )
+    return _snapshot(row)
+
+
+def snapshot_by_id(connection: Connection, snapshot_id: int) -> Snapshot:
+    row = connection.execute(select(tables.snapshot).where(_s.snapshot_id == snapshot_id)).first()
+    if row is None:
+        raise NotFoundError(f"Snapshot {snapshot_id}, {_range(connection)},")
+    return _snapshot(row)
+
+
+def snapshot_at(connection: Connection, when: datetime.datetime) -> Snapshot:
+    """The state of the lake at a point in time: the newest snapshot made by then."""
+    # The times are text in SQLite, comparable as such but for trimmed fractions, so the database
+    # narrows by snapshot order and the decision is made on real times.
+    for row in connection.execute(_newest_first()):
+        if row.snapshot_time <= when:
+            return _snapshot(row)
+    raise NotFoundError(f"A snapshot at {when.isoformat()}, {_range(connection)},")
+
+
+def read_commits(
+    connection: Connection, after: int | None = None, up_to: int | None = None
+) -> list[Commit]:
+    """Snapshots in order with their changes; `after` is exclusive, `up_to` inclusive."""
+    changes = tables.snapshot_changes
+    conditions: list[ColumnElement[bool]] = []
+    if after is not None:
+        conditions.append(_s.snapshot_id > after)
+    if up_to is not None:
+        conditions.append(_s.snapshot_id <= up_to)
+    query = (
+        select(tables.snapshot, *(c for c in changes.c if c.name != "snapshot_id"))
+        .select_from(tables.snapshot.outerjoin(changes, _s.snapshot_id == changes.c.snapshot_id))
+        .where(*conditions)
+        .order_by(_s.snapshot_id)
+    )
+    return [
+        Commit(
+            snapshot=_snapshot(row),
+            changes=tuple(parse_changes(row.changes_made)),
+            author=row.author,
+            message=row.commit_message,
+            extra_info=row.commit_extra_info,
+        )
+        for row in connection.execute(query)
+    ]
+
+
+def _newest_first() -> Select[Any]:
+    return select(tables.snapshot).order_by(_s.snapshot_id.desc())
+
+
+def _snapshot(row: Row[Any]) -> Snapshot:
+    return Snapshot(
+        id=row.snapshot_id,
+        time=row.snapshot_time,
+        schema_version=row.schema_version,
+        next_catalog_id=row.next_catalog_id,
+        next_file_id=row.next_file_id,
+    )
+
+
+def _range(connection: Connection) -> str:
+    newest = latest_snapshot(connection)
+    row = connection.execute(select(tables.snapshot).order_by(_s.snapshot_id).limit(1)).one()
+    return f"in a lake with snapshots {row.snapshot_id} to {newest.id}"

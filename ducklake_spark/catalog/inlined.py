@@ -1,0 +1,147 @@
+"""Reads the rows of a table that live in the catalog database itself (FORMAT 1.16).
+
+Every schema version of a table has an inlined table of its own, whose columns have the names and
+types of that version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    String,
+    cast,
+    column,
+    func,
+    or_,
+    select,
+)
+from sqlalchemy import table as sql_table
+
+from ducklake_spark.catalog.definitions import read_columns
+from ducklake_spark.catalog.dialects import CatalogDatabase
+from ducklake_spark.spec import tables
+from ducklake_spark.spec.evolution import initial_value, reshape
+from ducklake_spark.spec.model import Column, InlinedRow, Table
+from ducklake_spark.spec.types import SIGNED, UNSIGNED, DataType
+from ducklake_spark.spec.values import parse_nested, parse_text
+
+_ROW_ID, _BEGIN, _END = (
+    column(c, BigInteger) for c in ("row_id", "begin_snapshot", "end_snapshot")
+)
+# Read as the driver gives them; all other types come as text, which loses nothing.
+_NATIVE = {*SIGNED, *UNSIGNED, "boolean", "varchar", "json", "blob"}
+
+
+def inlined_tables(connection: Connection, table_id: int) -> list[tuple[str, int]]:
+    """The names of a table's inlined data tables with their schema versions."""
+    t = tables.inlined_data_tables.c
+    query = select(t.table_name, t.schema_version).where(t.table_id == table_id)
+    return [(row.table_name, row.schema_version) for row in connection.execute(query)]
+
+
+def read_inlined_rows(
+    connection: Connection, database: CatalogDatabase, snapshot_id: int, table: Table
+) -> list[InlinedRow]:
+    """The inlined rows that a snapshot sees, in the shape of the table's current columns."""
+    visible = or_(_END.is_(None), snapshot_id < _END) & (snapshot_id >= _BEGIN)
+    return _read(connection, database, table, visible)
+
+
+def read_inlined_changes(
+    connection: Connection, database: CatalogDatabase, after: int, up_to: int, table: Table
+) -> list[InlinedRow]:
+    """The inlined rows that began or ended between two snapshots (the first exclusive)."""
+    began = (after < _BEGIN) & (up_to >= _BEGIN)
+    ended = (after < _END) & (up_to >= _END)
+    return _read(connection, database, table, or_(began, ended))
+
+
+def _read(
+    connection: Connection,
+    database: CatalogDatabase,
+    table: Table,
+    condition: ColumnElement[bool],
+) -> list[InlinedRow]:
+    rows: list[InlinedRow] = []
+    for name, schema_version in inlined_tables(connection, table.id):
+        if not database.table_exists(connection, name):
+            continue  # flushed since: DuckDB drops the table before its row
+        stored = _columns_of_version(connection, table.id, schema_version)
+        rows.extend(_read_one(connection, database, table, name, stored, condition))
+    return sorted(rows, key=lambda row: (row.row_id, row.begin_snapshot))
+
+
+def _columns_of_version(
+    connection: Connection, table_id: int, schema_version: int
+) -> Sequence[Column]:
+    """A table's columns as of a schema version: what its last definition change by then made."""
+    v = tables.schema_versions.c
+    begin: int | None = connection.execute(
+        select(func.max(v.begin_snapshot)).where(
+            v.table_id == table_id, v.schema_version <= schema_version
+        )
+    ).scalar_one()
+    return read_columns(connection, begin or 0, table_id)
+
+
+def _read_one(
+    connection: Connection,
+    database: CatalogDatabase,
+    table: Table,
+    name: str,
+    stored: Sequence[Column],
+    condition: ColumnElement[bool],
+) -> list[InlinedRow]:
+    values = [_selected(database, c) for c in stored]
+    source = sql_table(name, _ROW_ID, _BEGIN, _END, *(column(c.name) for c in stored))
+    query = select(_ROW_ID, _BEGIN, _END, *values).select_from(source).where(condition)
+    decoders = [_decoder(c.type) for c in stored]
+    old = {c.id: (c, at) for at, c in enumerate(stored)}
+
+    def value_of(raw: Sequence[Any], new: Column) -> Any:
+        if new.id not in old:
+            return initial_value(new)
+        before, at = old[new.id]
+        return None if raw[at] is None else reshape(decoders[at](raw[at]), before, new)
+
+    found: list[InlinedRow] = []
+    for row in connection.execute(query):
+        raw: list[Any] = list(row)
+        row_id, begin, end, raw = raw[0], raw[1], raw[2], raw[3:]
+        found.append(
+            InlinedRow(row_id, begin, end, {c.id: value_of(raw, c) for c in table.columns})
+        )
+    return found
+
+
+def _selected(database: CatalogDatabase, stored: Column) -> ColumnElement[Any]:
+    named: ColumnElement[Any] = column(stored.name)
+    if stored.type.name in _NATIVE or database.kind == "sqlite":
+        return named
+    return cast(named, String)
+
+
+def _decoder(data_type: DataType) -> Callable[[Any], Any]:
+    if data_type.is_nested:
+        return lambda raw: parse_nested(raw, data_type)
+    match data_type.name:
+        case "boolean":
+            return bool
+        case "blob":
+            return bytes
+        case "varchar" | "json":
+            return _decode_text
+        case name if name in _NATIVE:
+            return int
+        case _:
+            return lambda raw: parse_text(str(raw), data_type)
+
+
+def _decode_text(raw: Any) -> str:
+    # PostgreSQL's text cannot hold NUL, so DuckDB stores strings there as UTF-8 bytes.
+    return raw if isinstance(raw, str) else bytes(raw).decode()

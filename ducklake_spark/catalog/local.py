@@ -1,0 +1,315 @@
+"""What a transaction has changed and not committed, and the lake as it looks with that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Generic, Protocol, TypeVar
+
+from ducklake_spark.catalog.reader import (
+    Name,
+    SnapshotReader,
+    qualified,
+    required_schema,
+    required_table,
+    required_view,
+)
+from ducklake_spark.spec.model import (
+    DataFile,
+    DeleteFile,
+    InlinedRow,
+    NameMapping,
+    NewDataFile,
+    Schema,
+    Snapshot,
+    Table,
+    TableEntry,
+    View,
+)
+from ducklake_spark.spec.names import QualifiedName, fold
+from ducklake_spark.spec.paths import StoredPath
+from ducklake_spark.spec.predicates import Predicate
+
+D = TypeVar("D", Schema, Table, View)
+
+
+class StagedDelete(Protocol):
+    """A delete file that is written, and not yet part of the lake.
+
+    One that replaces an earlier delete file holds a snapshot id per position, so it is tied to the
+    snapshot it was written for and is written again should the commit become another one.
+    """
+
+    @property
+    def path(self) -> StoredPath:
+        """Relative to the table's directory, or complete."""
+
+    @property
+    def delete_count(self) -> int:
+        """How many positions it holds, those of the file it replaces included."""
+
+    @property
+    def file_size_bytes(self) -> int: ...
+
+    @property
+    def footer_size(self) -> int | None: ...
+
+    @property
+    def snapshot_id(self) -> int | None:
+        """The commit it is written for; None if it fits any."""
+
+    def written_for(self, snapshot_id: int) -> StagedDelete:
+        """The same positions for another commit."""
+
+
+@dataclass(slots=True)
+class Entry(Generic[D]):
+    """A schema, table or view before and after; None before it was created or once dropped."""
+
+    base: D | None
+    current: D | None
+
+
+@dataclass(slots=True)
+class LocalFile:
+    """A data file added here; `delete` holds what was deleted from it again."""
+
+    id: int
+    new: NewDataFile
+    delete: StagedDelete | None = None
+
+
+@dataclass(slots=True)
+class LocalDelete:
+    """Positions deleted from a committed data file."""
+
+    file: DataFile
+    staged: StagedDelete
+
+
+@dataclass(slots=True)
+class DataChanges:
+    """What happened to the rows of one table."""
+
+    added: dict[int, LocalFile] = field(default_factory=dict)
+    ended: dict[int, DataFile] = field(default_factory=dict)
+    deletes: dict[int, LocalDelete] = field(default_factory=dict)
+    inlined_deletes: set[int] = field(default_factory=set)
+    # A DELETE looked for rows to delete, whether or not it found any: concurrent inserts conflict.
+    searched: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.added or self.ended or self.deletes or self.inlined_deletes)
+
+
+TableData = tuple[Table, DataChanges]
+OptionKey = tuple[str, str | None, int | None]
+
+
+@dataclass(slots=True)
+class LocalChanges:
+    """Everything a transaction changed."""
+
+    schemas: dict[int, Entry[Schema]] = field(default_factory=dict)
+    tables: dict[int, Entry[Table]] = field(default_factory=dict)
+    views: dict[int, Entry[View]] = field(default_factory=dict)
+    data: dict[int, TableData] = field(default_factory=dict)
+    options: dict[OptionKey, str | None] = field(default_factory=dict)
+
+    def of(self, table: Table) -> DataChanges:
+        """The data changes of a table, to be added to."""
+        return self.data.setdefault(table.id, (table, DataChanges()))[1]
+
+    def seen(self, table: Table) -> DataChanges:
+        """The data changes of a table, to be looked at."""
+        return self.data[table.id][1] if table.id in self.data else DataChanges()
+
+    def written(self) -> Iterator[tuple[Table, DataChanges]]:
+        """The tables whose rows changed, as they are defined by now."""
+        for table, data in self.data.values():
+            entry = self.tables.get(table.id)
+            current = entry.current if entry else table
+            if current is not None and not (data.is_empty and not data.searched):
+                yield current, data
+
+
+def changed(entries: Mapping[int, Entry[D]]) -> Iterator[tuple[int, Entry[D]]]:
+    """The entries that end up different from where they began."""
+    return ((i, e) for i, e in entries.items() if e.base != e.current)
+
+
+class LocalReader:
+    """Base plus local changes: what a transaction's own reads see."""
+
+    def __init__(self, base: SnapshotReader, data_path: str) -> None:
+        self.base = base
+        self.changes = LocalChanges()
+        self._data_path = data_path
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The snapshot the transaction started from."""
+        return self.base.snapshot
+
+    # --- schemas ---
+
+    def schemas(self) -> list[Schema]:
+        """All schemas."""
+        local = self.changes.schemas
+        kept = [local[s.id].current if s.id in local else s for s in self.base.schemas()]
+        new = [entry.current for entry in local.values() if entry.base is None]
+        return [schema for schema in (*kept, *new) if schema is not None]
+
+    def schema(self, name: str) -> Schema:
+        """The schema of that name; raises NotFoundError."""
+        return required_schema(self, name)
+
+    def location(self, schema: Schema, path: StoredPath) -> str:
+        return path.under(schema.path.under(self._data_path))
+
+    # --- tables and views ---
+
+    def tables(self, schema: str) -> list[TableEntry]:
+        """The tables of a schema, without their columns."""
+        found = self.schema(schema)
+        local = self.changes.tables
+        kept = [e for e in self._committed(found, self.base.tables) if e.id not in local]
+        mine = (entry.current for entry in local.values())
+        return kept + [
+            TableEntry(t.id, t.schema_id, t.name) for t in mine if t and t.schema_id == found.id
+        ]
+
+    def table(self, name: Name) -> Table:
+        """The table of that name; raises NotFoundError."""
+        return required_table(self, name)
+
+    def find_table(self, name: Name) -> Table | None:
+        """The table of that name in an existing schema, if there is one."""
+        return self._find(name, self.changes.tables, self.base.find_table)
+
+    def views(self, schema: str) -> list[View]:
+        """The views of a schema."""
+        found = self.schema(schema)
+        local = self.changes.views
+        kept = [v for v in self._committed(found, self.base.views) if v.id not in local]
+        mine = (entry.current for entry in local.values())
+        return kept + [v for v in mine if v and v.schema_id == found.id]
+
+    def view(self, name: Name) -> View:
+        """The view of that name; raises NotFoundError."""
+        return required_view(self, name)
+
+    def find_view(self, name: Name) -> View | None:
+        """The view of that name in an existing schema, if there is one."""
+        return self._find(name, self.changes.views, self.base.find_view)
+
+    def _committed(self, schema: Schema, listing: Callable[[str], list[T]]) -> list[T]:
+        return listing(schema.name) if schema.id >= 0 else []
+
+    def _find(
+        self,
+        name: Name,
+        local: Mapping[int, Entry[D]],
+        find: Callable[[QualifiedName], D | None],
+    ) -> D | None:
+        wanted = qualified(name)
+        schema = self.schema(wanted.schema)
+        for entry in local.values():
+            mine = entry.current
+            if mine is not None and _is_named(mine, schema, wanted.name):
+                return mine
+        found = find(wanted) if schema.id >= 0 else None
+        return None if found is None or found.id in local else found
+
+    # --- data ---
+
+    def files(
+        self, table: Table, *, predicate: Predicate | None = None, stats_of: Collection[int] = ()
+    ) -> list[DataFile]:
+        """The table's data files: committed ones as this transaction left them, then its own.
+
+        Its own are never left out for a predicate.
+        """
+        local = self.changes.seen(table)
+        committed: list[DataFile] = []
+        if table.id >= 0:
+            committed = self.base.files(table, predicate=predicate, stats_of=stats_of)
+        kept = [
+            self._with_delete(file, table, local.deletes.get(file.id))
+            for file in committed
+            if file.id not in local.ended
+        ]
+        return kept + [self._own_file(file, table) for file in local.added.values()]
+
+    def _with_delete(self, file: DataFile, table: Table, delete: LocalDelete | None) -> DataFile:
+        if delete is None:
+            return file
+        return replace(file, delete_file=self._delete_file(delete.staged, table))
+
+    def _own_file(self, file: LocalFile, table: Table) -> DataFile:
+        new = file.new
+        return DataFile(
+            id=file.id,
+            path=new.path.under(table.location),
+            record_count=new.record_count,
+            file_size_bytes=new.file_size_bytes,
+            footer_size=new.footer_size,
+            # Row ids of uncommitted rows are provisional: unique, and above all committed ones.
+            row_id_start=(2**61) - file.id * 2**32 if new.takes_row_ids else None,
+            begin_snapshot=self.snapshot.id + 1,
+            partition_id=table.partition.id if table.partition and new.partition_values else None,
+            partition_values=new.partition_values,
+            mapping_id=file.id if new.mapping else None,
+            delete_file=self._delete_file(file.delete, table) if file.delete else None,
+            stats={stats.column_id: stats for stats in new.stats},
+        )
+
+    def _delete_file(self, staged: StagedDelete, table: Table) -> DeleteFile:
+        return DeleteFile(
+            id=-1,
+            path=staged.path.under(table.location),
+            delete_count=staged.delete_count,
+            file_size_bytes=staged.file_size_bytes,
+            footer_size=staged.footer_size,
+            begin_snapshot=self.snapshot.id + 1,
+            partial_max=staged.snapshot_id,
+        )
+
+    def inlined_rows(self, table: Table) -> list[InlinedRow]:
+        """The table's rows that live in the catalog, less those deleted here."""
+        if table.id < 0:
+            return []
+        gone = self.changes.seen(table).inlined_deletes
+        # The shape is that of the columns given, so columns added here show their defaults.
+        return [row for row in self.base.inlined_rows(table) if row.row_id not in gone]
+
+    def mappings(self, table: Table) -> Mapping[int, NameMapping]:
+        """The table's name mappings by id; those of files added here under the file's id."""
+        committed = self.base.mappings(table) if table.id >= 0 else {}
+        added = self.changes.seen(table).added.values()
+        return {**committed, **{f.id: f.new.mapping for f in added if f.new.mapping}}
+
+    def options(self, table: Table | None = None) -> Mapping[str, str]:
+        """The options in force for a table, or for the lake, those set here included."""
+        scopes: list[tuple[str | None, int | None]] = [(None, None)]
+        if table is not None:
+            scopes += [("schema", table.schema_id), ("table", table.id)]
+        known = dict(self.base.options(table if table is not None and table.id >= 0 else None))
+        for scope, scope_id in scopes:
+            for (key, s, i), value in self.changes.options.items():
+                if (s, i) == (scope, scope_id):
+                    known = {k: v for k, v in known.items() if k != key}
+                    known |= {} if value is None else {key: value}
+        return known
+
+
+T = TypeVar("T", TableEntry, View)
+
+
+def _is_named(item: Schema | Table | View, schema: Schema, name: str) -> bool:
+    return (
+        isinstance(item, (Table, View))
+        and item.schema_id == schema.id
+        and fold(item.name.name) == fold(name)
+    )

@@ -1,0 +1,50 @@
+"""Reads DuckLake options: lake-wide, of a schema, of a table; the narrowest one counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from sqlalchemy import ColumnElement, Connection, and_, or_, select
+
+from ducklake_spark.spec import tables
+
+Scope = Literal["schema", "table"] | None
+
+# Facts about the lake that share the table with its options.
+_FACTS = {"version", "created_by", "data_path", "encrypted"}
+
+_m = tables.metadata_table.c
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One stored option; `scope_id` is a schema's or table's id."""
+
+    key: str
+    value: str
+    scope: Scope
+    scope_id: int | None
+
+
+def read_options(
+    connection: Connection, *, schema_id: int | None = None, table_id: int | None = None
+) -> list[Option]:
+    """The lake's options, with those of one schema and one table if asked for."""
+    wanted: list[ColumnElement[bool]] = [_m.scope.is_(None)]
+    if schema_id is not None:
+        wanted.append(and_(_m.scope == "schema", _m.scope_id == schema_id))
+    if table_id is not None:
+        wanted.append(and_(_m.scope == "table", _m.scope_id == table_id))
+    rows = connection.execute(select(tables.metadata_table).where(or_(*wanted)))
+    return [
+        Option(row.key, row.value, row.scope, row.scope_id) for row in rows if row.key not in _FACTS
+    ]
+
+
+def in_force(options: list[Option]) -> Mapping[str, str]:
+    """What counts for the narrowest scope among the options given."""
+    breadth = {None: 0, "schema": 1, "table": 2}
+    ordered = sorted(options, key=lambda option: breadth[option.scope])
+    return {option.key: option.value for option in ordered}

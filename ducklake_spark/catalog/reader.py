@@ -1,0 +1,215 @@
+"""The lake as one snapshot shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Protocol, TypeVar
+
+from sqlalchemy import Connection
+
+from ducklake_spark.catalog import definitions
+from ducklake_spark.catalog.files import read_files, read_table_column_stats, read_table_stats
+from ducklake_spark.catalog.inlined import read_inlined_rows
+from ducklake_spark.catalog.mappings import read_mappings
+from ducklake_spark.catalog.options import in_force, read_options
+from ducklake_spark.catalog.store import LakeFacts, Store
+from ducklake_spark.errors import NotFoundError
+from ducklake_spark.spec.model import (
+    DataFile,
+    InlinedRow,
+    Macro,
+    NameMapping,
+    Schema,
+    Snapshot,
+    Table,
+    TableEntry,
+    TableStats,
+    View,
+)
+from ducklake_spark.spec.names import QualifiedName, fold
+from ducklake_spark.spec.predicates import Predicate
+from ducklake_spark.spec.stats import TableColumnStats
+
+Name = str | QualifiedName
+T = TypeVar("T")
+
+
+class LakeReader(Protocol):
+    """What can be asked of a lake, at a snapshot or inside a transaction."""
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The snapshot that is read, or that the transaction started from."""
+
+    def schemas(self) -> list[Schema]: ...
+    def schema(self, name: str) -> Schema: ...
+    def tables(self, schema: str) -> list[TableEntry]: ...
+    def table(self, name: Name) -> Table: ...
+    def find_table(self, name: Name) -> Table | None: ...
+    def views(self, schema: str) -> list[View]: ...
+    def view(self, name: Name) -> View: ...
+    def find_view(self, name: Name) -> View | None: ...
+    def files(
+        self, table: Table, *, predicate: Predicate | None = None, stats_of: Collection[int] = ()
+    ) -> list[DataFile]: ...
+    def inlined_rows(self, table: Table) -> list[InlinedRow]: ...
+    def mappings(self, table: Table) -> Mapping[int, NameMapping]: ...
+    def options(self, table: Table | None = None) -> Mapping[str, str]: ...
+
+
+def qualified(name: Name) -> QualifiedName:
+    return QualifiedName.parse(name) if isinstance(name, str) else name
+
+
+def required_schema(reader: LakeReader, name: str) -> Schema:
+    """The schema of a name, or an error that suggests similar ones."""
+    schemas = reader.schemas()
+    found = next((s for s in schemas if fold(s.name) == fold(name)), None)
+    if found is None:
+        near = [schema.name for schema in schemas]
+        raise NotFoundError(f"Schema {name!r}", near=near, wanted=name)
+    return found
+
+
+def required_table(reader: LakeReader, name: Name) -> Table:
+    """The table of a name, or an error that suggests similar ones or says it is a view."""
+    wanted = qualified(name)
+    found = reader.find_table(wanted)
+    if found is None:
+        if reader.find_view(wanted) is not None:
+            raise NotFoundError(f"Table {wanted} (there is a view of that name)")
+        near = [entry.name.name for entry in reader.tables(wanted.schema)]
+        raise NotFoundError(f"Table {wanted}", near=near, wanted=wanted.name)
+    return found
+
+
+def required_view(reader: LakeReader, name: Name) -> View:
+    """The view of a name, or an error that suggests similar ones."""
+    wanted = qualified(name)
+    found = reader.find_view(wanted)
+    if found is None:
+        near = [view.name.name for view in reader.views(wanted.schema)]
+        raise NotFoundError(f"View {wanted}", near=near, wanted=wanted.name)
+    return found
+
+
+class SnapshotReader:
+    """Reads one committed snapshot. Each answer comes from one transaction of the database."""
+
+    def __init__(self, store: Store, facts: LakeFacts, snapshot: Snapshot) -> None:
+        self._store = store
+        self._facts = facts
+        self._snapshot = snapshot
+        self._schemas: list[Schema] | None = None
+        self._tables: dict[tuple[str, str], Table] = {}
+
+    @property
+    def snapshot(self) -> Snapshot:
+        return self._snapshot
+
+    def _ask(self, question: Callable[[Connection], T]) -> T:
+        with self._store.reading() as connection:
+            return question(connection)
+
+    def schemas(self) -> list[Schema]:
+        """All schemas, oldest first."""
+        if self._schemas is None:
+            self._schemas = self._ask(lambda c: definitions.read_schemas(c, self._snapshot.id))
+        return list(self._schemas)
+
+    def schema(self, name: str) -> Schema:
+        """The schema of that name; raises NotFoundError."""
+        return required_schema(self, name)
+
+    def tables(self, schema: str) -> list[TableEntry]:
+        """The tables of a schema, without their columns."""
+        found = self.schema(schema)
+        return self._ask(lambda c: definitions.list_tables(c, self._snapshot.id, found))
+
+    def table(self, name: Name) -> Table:
+        """The table of that name; raises NotFoundError."""
+        return required_table(self, name)
+
+    def find_table(self, name: Name) -> Table | None:
+        """The table of that name in an existing schema, if there is one."""
+        wanted = qualified(name)
+        if wanted.folded not in self._tables:
+            schema = self.schema(wanted.schema)
+            found = self._ask(lambda c: self._read_table(c, schema, wanted.name))
+            if found is None:
+                return None
+            self._tables[wanted.folded] = found
+        return self._tables[wanted.folded]
+
+    def _read_table(self, connection: Connection, schema: Schema, name: str) -> Table | None:
+        row = definitions.find_table(connection, self._snapshot.id, schema, name)
+        if row is None:
+            return None
+        return definitions.read_table(
+            connection, self._snapshot.id, schema, row, self._facts.data_path
+        )
+
+    def views(self, schema: str) -> list[View]:
+        """The views of a schema."""
+        found = self.schema(schema)
+        return self._ask(lambda c: definitions.list_views(c, self._snapshot.id, found))
+
+    def view(self, name: Name) -> View:
+        """The view of that name; raises NotFoundError."""
+        return required_view(self, name)
+
+    def find_view(self, name: Name) -> View | None:
+        """The view of that name in an existing schema, if there is one."""
+        wanted = qualified(name)
+        schema = self.schema(wanted.schema)
+        return self._ask(lambda c: definitions.find_view(c, self._snapshot.id, schema, wanted.name))
+
+    def macros(self, schema: str) -> list[Macro]:
+        """The macros that DuckDB made in a schema."""
+        found = self.schema(schema)
+        return self._ask(lambda c: definitions.list_macros(c, self._snapshot.id, found))
+
+    def files(
+        self, table: Table, *, predicate: Predicate | None = None, stats_of: Collection[int] = ()
+    ) -> list[DataFile]:
+        """The table's data files, less those that statistics rule out for the predicate."""
+        return self._ask(
+            lambda c: read_files(
+                c,
+                self._store.database,
+                self._snapshot.id,
+                table,
+                predicate=predicate,
+                stats_of=stats_of,
+            )
+        )
+
+    def inlined_rows(self, table: Table) -> list[InlinedRow]:
+        """The table's rows that live in the catalog."""
+        return self._ask(
+            lambda c: read_inlined_rows(c, self._store.database, self._snapshot.id, table)
+        )
+
+    def mappings(self, table: Table) -> Mapping[int, NameMapping]:
+        """The table's name mappings by id."""
+        return self._ask(lambda c: read_mappings(c, table.id))
+
+    def options(self, table: Table | None = None) -> Mapping[str, str]:
+        """The options in force for a table, or for the lake. Options have no history."""
+        if table is None:
+            return in_force(self._ask(read_options))
+        return in_force(
+            self._ask(lambda c: read_options(c, schema_id=table.schema_id, table_id=table.id))
+        )
+
+    def table_stats(self, table: Table) -> TableStats | None:
+        """The counts kept for a table: they grow only, and have no history."""
+        return self._ask(lambda c: read_table_stats(c, table.id))
+
+    def column_stats(self, table: Table) -> Mapping[int, TableColumnStats]:
+        """The statistics kept for a table's columns; they cover all snapshots."""
+        return self._ask(lambda c: read_table_column_stats(c, table.id))
+
+    def next_column_id(self, table: Table) -> int:
+        """The first column id the table never used."""
+        return self._ask(lambda c: definitions.next_column_id(c, table.id))

@@ -1,0 +1,228 @@
+"""An open catalog database: opened, created where there is none, and checked to be a lake."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine, insert, select
+from sqlalchemy.exc import DBAPIError
+
+from ducklake_spark.catalog.dialects import CatalogDatabase, Failure
+from ducklake_spark.catalog.indexes import create_indexes
+from ducklake_spark.errors import (
+    CatalogDamagedError,
+    CatalogNotFoundError,
+    CatalogUnavailableError,
+    CatalogVersionError,
+    DataPathError,
+    ReadOnlyError,
+)
+from ducklake_spark.spec import tables
+from ducklake_spark.spec.changes import Change, ChangeKind, format_changes
+from ducklake_spark.spec.paths import as_directory, canonical, is_remote
+
+_CREATED_BY = "dbt-ducklake"
+
+
+@dataclass(frozen=True, slots=True)
+class LakeFacts:
+    """What the catalog says of the lake as a whole. `data_path` is complete, for our own use."""
+
+    data_path: str
+    encrypted: bool
+
+
+class Store:
+    """An open catalog database and the two kinds of transaction it is used in."""
+
+    def __init__(self, database: CatalogDatabase, engine: Engine, *, read_only: bool) -> None:
+        self.database = database
+        self.engine = engine
+        self.read_only = read_only
+        self._writer = engine.execution_options(**database.write_options)
+
+    def __repr__(self) -> str:
+        return f"Store({self.database.describe()!r})"
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that sees one consistent state of the catalog and changes nothing."""
+        try:
+            with self.engine.connect() as connection:
+                yield connection
+        except DBAPIError as error:
+            raise self.translated(error) from error
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that commits at the end; driver errors come out as they are."""
+        if self.read_only:
+            raise ReadOnlyError(
+                f"The lake {self.database.describe()} is open read-only.",
+                hint="Open it without read_only to change it.",
+            )
+        with self.database.writing(), self._writer.begin() as connection:
+            yield connection
+
+    def translated(self, error: DBAPIError) -> Exception:
+        """The driver's error as one a user can act on, if it is about reaching the database."""
+        if self.database.classify(error) is Failure.OTHER:
+            return error
+        return CatalogUnavailableError(
+            f"The catalog {self.database.describe()} did not answer: {error.orig}",
+            hint="Check that the database server runs and is not overloaded, then try again.",
+        )
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+
+def open_store(
+    database: CatalogDatabase,
+    *,
+    data_path: str | None = None,
+    override_data_path: bool = False,
+    read_only: bool = False,
+    create: bool = True,
+) -> tuple[Store, LakeFacts]:
+    """Open the lake in a database, creating it first where that is wanted and needed."""
+    create = create and not read_only
+    if not database.exists():
+        if not create:
+            raise _no_lake(database)
+        _make_parent(database)
+    store = Store(database, database.create_engine(read_only=read_only), read_only=read_only)
+    try:
+        with store.reading() as connection:
+            present = database.table_exists(connection, tables.metadata_table.name)
+        if not present:
+            if not create:
+                raise _no_lake(database)
+            _create_lake(store, _path_of_new_lake(database, data_path))
+        return store, _read_facts(store, data_path, override_data_path)
+    except BaseException:
+        store.close()
+        raise
+
+
+def _no_lake(database: CatalogDatabase) -> CatalogNotFoundError:
+    return CatalogNotFoundError(
+        f"There is no DuckLake catalog at {database.describe()}.",
+        hint="Check the path and schema, or open it once without read_only to create it.",
+    )
+
+
+def _make_parent(database: CatalogDatabase) -> None:
+    path = getattr(database, "path", None)
+    if isinstance(path, Path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+
+
+def _path_of_new_lake(database: CatalogDatabase, data_path: str | None) -> str:
+    path = data_path or database.default_data_path()
+    if path is None:
+        raise DataPathError(
+            f"The new lake {database.describe()} needs a data path.",
+            hint="Set data_path to the folder or object store prefix that shall hold its files.",
+        )
+    return as_directory(path)
+
+
+def _create_lake(store: Store, data_path: str) -> None:
+    try:
+        with store.writing() as connection:
+            if store.database.table_exists(connection, tables.metadata_table.name):
+                return
+            store.database.prepare_new(connection)
+            tables.metadata.create_all(connection, checkfirst=False)
+            if store.database.wants_indexes:
+                create_indexes(connection)
+            _insert_first_rows(store, connection, data_path)
+    except DBAPIError as error:
+        # Somebody else created the same lake in the same moment.
+        with store.reading() as connection:
+            if store.database.table_exists(connection, tables.metadata_table.name):
+                return
+        raise CatalogUnavailableError(
+            f"The lake {store.database.describe()} could not be created: {error.orig}",
+            hint="The database user must be allowed to create tables.",
+        ) from error
+
+
+def _insert_first_rows(store: Store, connection: Connection, data_path: str) -> None:
+    """The rows of snapshot 0 (FORMAT 1.2)."""
+    now = store.database.now(connection)
+    changes = format_changes([Change(ChangeKind.CREATED_SCHEMA, "main")])
+    settings = {
+        "version": tables.FORMAT_VERSION,
+        "created_by": _CREATED_BY,
+        "data_path": data_path,
+        "encrypted": "false",
+    }
+    connection.execute(
+        insert(tables.snapshot).values(
+            snapshot_id=0,
+            snapshot_time=now,
+            schema_version=0,
+            next_catalog_id=1,
+            next_file_id=0,
+        )
+    )
+    connection.execute(
+        insert(tables.metadata_table), [{"key": k, "value": v} for k, v in settings.items()]
+    )
+    connection.execute(
+        insert(tables.schema).values(
+            schema_id=0,
+            schema_uuid=uuid.uuid4(),
+            begin_snapshot=0,
+            schema_name="main",
+            path="main/",
+            path_is_relative=True,
+        )
+    )
+    connection.execute(insert(tables.snapshot_changes).values(snapshot_id=0, changes_made=changes))
+
+
+def _read_facts(store: Store, given: str | None, override: bool) -> LakeFacts:
+    m = tables.metadata_table.c
+    with store.reading() as connection:
+        rows = connection.execute(select(m.key, m.value).where(m.scope.is_(None))).all()
+    settings = {row.key: row.value for row in rows}
+    _check_version(store, settings.get("version"))
+    stored = settings.get("data_path")
+    if stored is None:
+        raise CatalogDamagedError(
+            f"The catalog {store.database.describe()} has no data path.",
+            hint="Its table ducklake_metadata lost a row; restore it from a backup.",
+        )
+    if given is not None and not override and _complete(given) != _complete(stored):
+        raise DataPathError(
+            f"The data path {given!r} is not the one of the lake {store.database.describe()}, "
+            f"{stored!r}.",
+            hint="Leave data_path out to use the stored one, "
+            "or set override_data_path if the files have moved.",
+        )
+    path = given if given is not None and override else stored
+    return LakeFacts(_complete(path), settings.get("encrypted") == "true")
+
+
+def _check_version(store: Store, version: str | None) -> None:
+    if version != tables.FORMAT_VERSION:
+        raise CatalogVersionError(
+            f"The catalog {store.database.describe()} has DuckLake version {version}, "
+            f"and only {tables.FORMAT_VERSION} is supported.",
+            hint="Attach it once with a DuckDB whose ducklake extension writes "
+            f"{tables.FORMAT_VERSION} and AUTOMATIC_MIGRATION, or upgrade dbt-ducklake.",
+        )
+
+
+def _complete(data_path: str) -> str:
+    if is_remote(data_path):
+        return as_directory(data_path)
+    return as_directory(os.path.abspath(canonical(data_path)))  # noqa: PTH100 - keeps links

@@ -1,0 +1,215 @@
+"""A transaction: local changes over a base snapshot, that become one new snapshot or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from types import TracebackType
+
+from ducklake_spark.catalog.commit import CommitNote, CommitResult, commit_changes
+from ducklake_spark.catalog.define import Definer
+from ducklake_spark.catalog.local import LocalDelete, LocalFile, StagedDelete
+from ducklake_spark.catalog.reader import Name, SnapshotReader
+from ducklake_spark.catalog.store import LakeFacts, Store
+from ducklake_spark.config import CommitSettings
+from ducklake_spark.errors import (
+    InvalidDefinitionError,
+    NotFoundError,
+    UnsupportedFeatureError,
+)
+from ducklake_spark.spec.model import DataFile, NewDataFile, Table
+from ducklake_spark.spec.options import normalise_option
+
+
+class Transaction(Definer):
+    """Reads see the base snapshot plus what was changed here; `commit` makes it one snapshot.
+
+    As a context manager it commits at the end of the block and rolls back on an exception.
+    Not for use by several threads at once.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        facts: LakeFacts,
+        base: SnapshotReader,
+        note: CommitNote,
+        settings: CommitSettings,
+    ) -> None:
+        super().__init__(base, facts.data_path)
+        self._store = store
+        self._facts = facts
+        self._note = note
+        self._settings = settings
+
+    def __enter__(self) -> Transaction:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._ended:
+            return
+        if kind is None:
+            self.commit()
+        else:
+            self.rollback()
+
+    # --- the end ---
+
+    def describe_commit(
+        self,
+        *,
+        author: str | None = None,
+        message: str | None = None,
+        extra_info: str | None = None,
+    ) -> None:
+        """Say who commits what and why; what is left out stays as it was."""
+        self._note = CommitNote(
+            author if author is not None else self._note.author,
+            message if message is not None else self._note.message,
+            extra_info if extra_info is not None else self._note.extra_info,
+        )
+
+    def commit(self) -> CommitResult:
+        """Make the changes one new snapshot; without changes there is none."""
+        self._check_open()
+        self._ended = "failed to commit"
+        result = commit_changes(
+            self._store, self._facts, self.snapshot, self.changes, self._note, self._settings
+        )
+        self._ended = "committed"
+        return result
+
+    def rollback(self) -> None:
+        """Forget the changes."""
+        self._check_open()
+        self._ended = "rolled back"
+
+    # --- rows ---
+
+    def add_files(self, table: Name, files: Sequence[NewDataFile]) -> list[DataFile]:
+        """Make written Parquet files part of a table."""
+        self._check_open()
+        if self._facts.encrypted:
+            raise UnsupportedFeatureError(
+                "The lake is encrypted, and this package writes plain files only.",
+                hint="Write to it with DuckDB.",
+            )
+        target = self.table(table)
+        for file in files:
+            _check_new_file(target, file)
+        added = self.changes.of(target).added
+        new = [LocalFile(next(self._local_ids), f) for f in files if f.record_count]
+        added.update({file.id: file for file in new})
+        return [self._own_file(file, target) for file in new]
+
+    def delete_rows(self, table: Name, deletes: Mapping[int, StagedDelete]) -> None:
+        """Delete positions from data files, by data file id.
+
+        A staged file holds all positions deleted so far, those of the file's delete file in this
+        transaction's view included. An empty mapping says that a search found nothing, which
+        still conflicts with rows that others insert meanwhile.
+        """
+        self._check_open()
+        target = self.table(table)
+        changes = self.changes.of(target)
+        changes.searched = True
+        files = {file.id: file for file in self._committed_files(target)}
+        for file_id, staged in deletes.items():
+            own = changes.added.get(file_id)
+            if own is not None:
+                if staged.delete_count >= own.new.record_count:
+                    del changes.added[file_id]
+                else:
+                    own.delete = staged
+                continue
+            file = _known_file(files, file_id, target)
+            # Rows deleted in the catalog itself are not in the delete file, and the file stays.
+            if staged.delete_count >= file.record_count:
+                changes.deletes.pop(file_id, None)
+                changes.ended[file_id] = file
+            else:
+                changes.deletes[file_id] = LocalDelete(file, staged)
+
+    def delete_inlined(self, table: Name, row_ids: Collection[int]) -> None:
+        """Delete rows that live in the catalog, by row id."""
+        self._check_open()
+        target = self.table(table)
+        changes = self.changes.of(target)
+        changes.searched = True
+        present = {row.row_id for row in self.inlined_rows(target)}
+        missing = set(row_ids) - present
+        if missing:
+            raise NotFoundError(f"The inlined row {min(missing)} of {target.name}")
+        changes.inlined_deletes.update(row_ids)
+
+    def end_files(self, table: Name, file_ids: Collection[int]) -> None:
+        """Take whole data files out of a table; older snapshots keep them."""
+        self._check_open()
+        target = self.table(table)
+        changes = self.changes.of(target)
+        changes.searched = True
+        files = {file.id: file for file in self._committed_files(target)}
+        for file_id in file_ids:
+            if changes.added.pop(file_id, None) is None:
+                file = _known_file(files, file_id, target)
+                changes.deletes.pop(file_id, None)
+                changes.ended[file_id] = file
+
+    def truncate(self, table: Name) -> None:
+        """Delete all rows of a table; adding files afterwards overwrites it."""
+        target = self.table(table)
+        self.end_files(table, [file.id for file in self.files(target)])
+        self.delete_inlined(table, [row.row_id for row in self.inlined_rows(target)])
+
+    def _committed_files(self, table: Table) -> list[DataFile]:
+        if table.id < 0:
+            return []
+        gone = self.changes.of(table).ended
+        return [file for file in self.base.files(table) if file.id not in gone]
+
+    # --- options ---
+
+    def set_option(
+        self,
+        name: str,
+        value: object | None,
+        *,
+        schema: str | None = None,
+        table: Name | None = None,
+    ) -> None:
+        """Set an option of the lake, a schema or a table; None removes it."""
+        self._check_open()
+        key, text = normalise_option(name, value) if value is not None else (name.lower(), None)
+        if table is not None:
+            scope: tuple[str | None, int | None] = ("table", self.table(table).id)
+        elif schema is not None:
+            scope = ("schema", self.schema(schema).id)
+        else:
+            scope = (None, None)
+        self.changes.options[key, *scope] = text
+
+
+def _check_new_file(table: Table, file: NewDataFile) -> None:
+    if len(file.partition_values) != len(table.partition_fields):
+        raise InvalidDefinitionError(
+            f"The file {file.path.path!r} has {len(file.partition_values)} partition values, "
+            f"and {table.name} is partitioned by {len(table.partition_fields)} keys."
+        )
+    nulls = {stats.column_id: stats.null_count for stats in file.stats}
+    for column in table.columns:
+        if not column.nullable and nulls.get(column.id):
+            raise InvalidDefinitionError(
+                f"Column {column.name!r} of {table.name} is NOT NULL, "
+                f"and {nulls[column.id]} of the rows to insert have no value there."
+            )
+
+
+def _known_file(files: Mapping[int, DataFile], file_id: int, table: Table) -> DataFile:
+    file = files.get(file_id)
+    if file is None:
+        raise NotFoundError(f"The data file {file_id} of {table.name} at this snapshot")
+    return file

@@ -1,0 +1,111 @@
+"""Typed settings of a lake, read from the strings that users write.
+
+A catalog is named exactly as DuckDB's ATTACH takes it after ``ducklake:``, or by SQLAlchemy URL.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+from ducklake_spark.errors import ConfigError, UnsupportedCatalogError
+
+_URL = re.compile(r"^([A-Za-z][A-Za-z0-9_]*)(?:\+[A-Za-z0-9_]+)?://(.*)$", re.DOTALL)
+_PREFIX = re.compile(r"^([A-Za-z][A-Za-z0-9_]+):(.*)$", re.DOTALL)
+_HINT = "Write sqlite:FILE, postgres:dbname=… host=… user=…, or the path of a DuckDB catalog file."
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """Text that no message, log or `repr` may show."""
+
+    value: str = field(repr=False)
+
+    def __str__(self) -> str:
+        return "***"
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteAddress:
+    """A catalog in a SQLite file."""
+
+    path: Path
+    kind: ClassVar[str] = "sqlite"
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresAddress:
+    """A catalog in PostgreSQL; `conninfo` is what libpq takes and may hold a password."""
+
+    conninfo: Secret
+    kind: ClassVar[str] = "postgres"
+
+
+@dataclass(frozen=True, slots=True)
+class DuckDBAddress:
+    """A catalog in a DuckDB file, which one process at a time can open."""
+
+    path: Path
+    kind: ClassVar[str] = "duckdb"
+
+
+CatalogAddress = SqliteAddress | PostgresAddress | DuckDBAddress
+
+
+def parse_catalog(text: str) -> CatalogAddress:
+    """The catalog database that a user's string names."""
+    text = text.strip().removeprefix("ducklake:")
+    if not text:
+        raise ConfigError("The catalog is empty.", hint=_HINT)
+    if (match := _URL.match(text)) is not None:
+        return _from_url(match.group(1).lower(), match.group(2))
+    if (match := _PREFIX.match(text)) is not None:
+        return _from_prefix(match.group(1).lower(), match.group(2))
+    return DuckDBAddress(Path(text))
+
+
+def _from_url(scheme: str, rest: str) -> CatalogAddress:
+    if scheme in ("postgres", "postgresql"):
+        return PostgresAddress(Secret(f"postgresql://{rest}"))
+    if scheme in ("sqlite", "duckdb"):
+        # SQLAlchemy's convention: three slashes for a relative path, four for an absolute one.
+        path = rest.partition("?")[0].removeprefix("/")
+        if not path:
+            raise ConfigError(f"The {scheme} catalog URL names no file.", hint=_HINT)
+        return SqliteAddress(Path(path)) if scheme == "sqlite" else DuckDBAddress(Path(path))
+    raise _unsupported(scheme)
+
+
+def _from_prefix(prefix: str, rest: str) -> CatalogAddress:
+    match prefix:
+        case "sqlite" | "duckdb":
+            if not rest:
+                raise ConfigError(f"{prefix}: names no file.", hint=_HINT)
+            return SqliteAddress(Path(rest)) if prefix == "sqlite" else DuckDBAddress(Path(rest))
+        case "postgres" | "postgresql":
+            return PostgresAddress(Secret(rest))
+        case _:
+            raise _unsupported(prefix)
+
+
+def _unsupported(scheme: str) -> UnsupportedCatalogError:
+    if scheme in ("mysql", "mariadb"):
+        return UnsupportedCatalogError(
+            "MySQL cannot hold the catalog: DuckLake's own documentation warns of it, "
+            "and commits could be lost.",
+            hint="Use PostgreSQL for several writers, or SQLite for one machine.",
+        )
+    return UnsupportedCatalogError(f"{scheme!r} is not a kind of catalog database.", hint=_HINT)
+
+
+@dataclass(frozen=True, slots=True)
+class CommitSettings:
+    """How long a commit keeps trying when others commit too."""
+
+    max_attempts: int = 100
+    first_wait_ms: float = 5.0
+    longest_wait_ms: float = 1000.0
+    backoff: float = 1.5
+    give_up_after_s: float = 120.0

@@ -1,0 +1,195 @@
+"""Every error a user of this package can meet.
+
+A message says what failed, on which relation and why; the hint says what to do next. Codes are
+stable: documentation and tests refer to them.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+
+class DuckLakeError(Exception):
+    """Root of all errors raised on purpose by this package."""
+
+    code = "DL000"
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        text = f"[{self.code}] {self.message}"
+        return f"{text} {self.hint}" if self.hint else text
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Errors travel between processes (Spark workers, test runners): keep the hint and extras.
+        return _rebuild, (type(self), self.args, self.__dict__)
+
+
+def _rebuild(cls: type[DuckLakeError], args: tuple[Any, ...], state: dict[str, Any]) -> Exception:
+    error = cls.__new__(cls)
+    Exception.__init__(error, *args)
+    error.__dict__.update(state)
+    return error
+
+
+# --- settings ---
+
+
+class ConfigError(DuckLakeError, ValueError):
+    """A setting is missing, unknown or contradicts another."""
+
+    code = "DL101"
+
+
+class MissingExtraError(ConfigError):
+    """An optional dependency is needed for what was asked."""
+
+    code = "DL102"
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(
+            f"{what} needs a package that is not installed.",
+            hint=f'Install it with: pip install "dbt-ducklake[{extra}]"',
+        )
+
+
+# --- the catalog database ---
+
+
+class CatalogError(DuckLakeError):
+    """Something is wrong with the catalog database itself."""
+
+    code = "DL200"
+
+
+class CatalogUnavailableError(CatalogError):
+    """The catalog database cannot be reached, or is held by another process."""
+
+    code = "DL201"
+
+
+class CatalogVersionError(CatalogError):
+    """The catalog has a DuckLake version other than the supported one."""
+
+    code = "DL202"
+
+
+class CatalogNotFoundError(CatalogError):
+    """There is no DuckLake catalog where one was expected."""
+
+    code = "DL203"
+
+
+class DataPathError(CatalogError):
+    """The data path given contradicts the one stored in the catalog, or is missing."""
+
+    code = "DL204"
+
+
+class UnsupportedCatalogError(ConfigError):
+    """The catalog database is of a kind this package refuses to write."""
+
+    code = "DL205"
+
+
+class CatalogDamagedError(CatalogError):
+    """Rows of the catalog contradict the DuckLake specification."""
+
+    code = "DL206"
+
+
+# --- names and definitions ---
+
+
+class NotFoundError(DuckLakeError, LookupError):
+    """A schema, table, view, column, snapshot or option does not exist."""
+
+    code = "DL301"
+
+    def __init__(self, what: str, *, near: Iterable[str] = (), wanted: str = "") -> None:
+        close = difflib.get_close_matches(wanted, list(near), n=3) if wanted else []
+        hint = f"Did you mean {' or '.join(repr(name) for name in close)}?" if close else None
+        super().__init__(f"{what} does not exist.", hint=hint)
+
+
+class AlreadyExistsError(DuckLakeError):
+    """The name is taken."""
+
+    code = "DL302"
+
+
+class InvalidDefinitionError(DuckLakeError, ValueError):
+    """A table, column, type, partition or sort definition that DuckLake cannot hold."""
+
+    code = "DL303"
+
+
+class UnsupportedFeatureError(DuckLakeError):
+    """The lake uses something this package refuses by name rather than read wrong."""
+
+    code = "DL304"
+
+
+# --- commits ---
+
+
+class CommitError(DuckLakeError):
+    """A commit did not end with certainty that it landed."""
+
+    code = "DL500"
+
+
+class CommitConflictError(CommitError):
+    """Another commit changed what this one depends on; nothing of this one landed."""
+
+    code = "DL501"
+
+
+class CommitContentionError(CommitError):
+    """Every attempt lost the race for the next snapshot; nothing landed, trying again is safe."""
+
+    code = "DL502"
+
+
+class CommitUnknownError(CommitError):
+    """The catalog went away during COMMIT and could not be asked since: it may have landed."""
+
+    code = "DL503"
+
+
+class CommitMessageRequiredError(CommitError):
+    """The lake asks for a commit message (option ``require_commit_message``)."""
+
+    code = "DL504"
+
+
+class TransactionStateError(DuckLakeError):
+    """A transaction was used after it ended."""
+
+    code = "DL505"
+
+
+# --- refusals ---
+
+
+class RefusedError(DuckLakeError):
+    """Understood, possible, and refused because it would endanger data."""
+
+    code = "DL700"
+
+
+class ReadOnlyError(RefusedError):
+    """The lake was opened read-only."""
+
+    code = "DL701"
+
+
+class PathOutsideLakeError(RefusedError):
+    """A path leaves the lake's data path."""
+
+    code = "DL702"

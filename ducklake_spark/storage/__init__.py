@@ -1,0 +1,1 @@
+"""The lake's files: file systems, Parquet footers, delete files."""

@@ -1,0 +1,131 @@
+"""Delete files: the positions of deleted rows as a Parquet file that DuckDB reads (FORMAT 1.9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from ducklake_spark.errors import UnsupportedFeatureError
+from ducklake_spark.spec.model import DataFile, DeleteFile
+from ducklake_spark.spec.names import uuid7
+from ducklake_spark.spec.paths import StoredPath
+from ducklake_spark.storage.filesystem import locate, make_parent
+from ducklake_spark.storage.footers import footer_size_of
+
+SNAPSHOT_COLUMN = "_ducklake_internal_snapshot_id"
+
+
+def _field(name: str, data_type: pa.DataType, field_id: int) -> pa.Field:
+    return pa.field(name, data_type, metadata={b"PARQUET:field_id": str(field_id).encode()})
+
+
+_PLAIN = pa.schema(
+    [_field("file_path", pa.string(), 2147483646), _field("pos", pa.int64(), 2147483645)]
+)
+_WITH_SNAPSHOTS = _PLAIN.append(_field(SNAPSHOT_COLUMN, pa.int64(), 2147483539))
+
+
+@dataclass(frozen=True, slots=True)
+class StagedDeleteFile:
+    """A delete file that is written and waits for its commit.
+
+    With a `snapshot_id` it holds, besides positions of earlier commits, those of this one under
+    that id, and is written anew should the commit get another id.
+    """
+
+    location: str
+    path: StoredPath
+    data_file_path: str
+    delete_count: int
+    file_size_bytes: int
+    footer_size: int
+    snapshot_id: int | None
+
+    def written_for(self, snapshot_id: int) -> StagedDeleteFile:
+        """The same positions, those of this commit under another snapshot id."""
+        table = _read(self.path.under(self.location))
+        column = table[SNAPSHOT_COLUMN]
+        mine = pc.equal(column, self.snapshot_id)
+        column = pc.if_else(mine, pa.scalar(snapshot_id, pa.int64()), column)
+        written = _write(self.location, self.data_file_path, table["pos"], column)
+        return replace(written, snapshot_id=snapshot_id)
+
+
+def stage_delete(
+    location: str, file: DataFile, positions: Iterable[int] | pa.Array, commit_snapshot: int
+) -> StagedDeleteFile:
+    """Write the positions to delete from a data file, with those deleted from it before.
+
+    `commit_snapshot` is the snapshot this commit will probably make.
+    """
+    new = positions if isinstance(positions, pa.Array) else pa.array(positions, pa.int64())
+    old = file.delete_file
+    if old is None:
+        return _write(location, file.path, pc.unique(new), None)
+    before = read_delete_file(old)
+    if SNAPSHOT_COLUMN not in before.column_names and old.begin_snapshot >= commit_snapshot:
+        # Both deletes are of this transaction: one snapshot, no need to tell them apart.
+        together = pa.chunked_array([*before["pos"].chunks, new])
+        return _write(location, file.path, pc.unique(together), None)
+    known = before["pos"]
+    snapshots = (
+        before[SNAPSHOT_COLUMN]
+        if SNAPSHOT_COLUMN in before.column_names
+        else pa.chunked_array([pa.repeat(pa.scalar(old.begin_snapshot, pa.int64()), len(known))])
+    )
+    fresh = pc.unique(new.filter(pc.invert(pc.is_in(new, value_set=known.combine_chunks()))))
+    together = pa.chunked_array([*known.chunks, fresh])
+    stamps = pa.repeat(pa.scalar(commit_snapshot, pa.int64()), len(fresh))
+    marked = pa.chunked_array([*snapshots.chunks, stamps])
+    return replace(_write(location, file.path, together, marked), snapshot_id=commit_snapshot)
+
+
+def read_delete_file(file: DeleteFile) -> pa.Table:
+    """The positions of a delete file, with the snapshot of each where it has them."""
+    if file.format != "parquet" or file.encryption_key is not None:
+        kind = "an encrypted file" if file.encryption_key is not None else f"a {file.format} file"
+        raise UnsupportedFeatureError(
+            f"The deletes in {file.path} are {kind}, which this package cannot read.",
+            hint="Rewrite the table's data files with DuckDB (ducklake_rewrite_data_files).",
+        )
+    return _read(file.path)
+
+
+def _read(path: str) -> pa.Table:
+    file_system, inner = locate(path)
+    table = pq.read_table(inner, filesystem=file_system, partitioning=None)
+    # The columns are known by place and type, whatever their names (FORMAT 1.9).
+    names = ["file_path", "pos", SNAPSHOT_COLUMN][: table.num_columns]
+    return table.rename_columns(names)
+
+
+def _write(
+    location: str,
+    data_file_path: str,
+    positions: pa.Array | pa.ChunkedArray,
+    snapshots: pa.ChunkedArray | None,
+) -> StagedDeleteFile:
+    order = pc.sort_indices(positions)  # readers demand strictly increasing positions (rule 10)
+    paths = pa.repeat(pa.scalar(data_file_path), len(positions))
+    columns = [paths, positions.take(order)]
+    schema = _PLAIN
+    if snapshots is not None:
+        columns.append(snapshots.take(order))
+        schema = _WITH_SNAPSHOTS
+    stored = StoredPath(f"ducklake-{uuid7()}-delete.parquet")
+    file_system, inner = locate(stored.under(location))
+    make_parent(file_system, inner)
+    pq.write_table(pa.Table.from_arrays(columns, schema=schema), inner, filesystem=file_system)
+    return StagedDeleteFile(
+        location=location,
+        path=stored,
+        data_file_path=data_file_path,
+        delete_count=len(positions),
+        file_size_bytes=file_system.get_file_info(inner).size,
+        footer_size=footer_size_of(file_system, inner),
+        snapshot_id=None,
+    )

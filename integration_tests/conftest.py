@@ -1,0 +1,72 @@
+"""Fixtures for tests against real services. PostgreSQL is a server from a pip wheel."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from support.lakes import KINDS, LakeAddress, file_lake
+
+
+@pytest.fixture(scope="session")
+def postgres_conninfo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server's connection string without a database: DUCKLAKE_TEST_POSTGRES, or our own."""
+    given = os.environ.get("DUCKLAKE_TEST_POSTGRES")
+    if given:
+        yield given
+        return
+    pgserver = pytest.importorskip("pgserver", reason="pgserver has no wheel for this Python")
+    folder = tmp_path_factory.mktemp("postgres")
+    server = pgserver.get_server(folder, cleanup_mode="delete")
+    try:
+        yield f"host={folder} user=postgres"
+    finally:
+        server.cleanup()
+
+
+@pytest.fixture(scope="session")
+def new_database(postgres_conninfo: str) -> Callable[[], str]:
+    """Makes fresh databases; returns their connection strings."""
+
+    def make() -> str:
+        name = f"lake_{uuid.uuid4().hex[:12]}"
+        with psycopg.connect(f"{postgres_conninfo} dbname=postgres", autocommit=True) as connection:
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        return f"{postgres_conninfo} dbname={name}"
+
+    return make
+
+
+@pytest.fixture
+def make_lake(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str], LakeAddress]:
+    """Makes the address of a fresh lake of a kind; nothing is created yet."""
+
+    def make(kind: str) -> LakeAddress:
+        folder = tmp_path / f"{kind}-{uuid.uuid4().hex[:6]}"
+        folder.mkdir()
+        if kind != "postgres":
+            return file_lake(kind, folder)
+        database = request.getfixturevalue("new_database")()
+        return LakeAddress("postgres", f"postgres:{database}", f"{folder}/data/")
+
+    return make
+
+
+@pytest.fixture(params=KINDS)
+def lake(request: pytest.FixtureRequest, make_lake: Callable[[str], LakeAddress]) -> LakeAddress:
+    """A fresh lake on each kind of catalog database."""
+    return make_lake(request.param)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def shared_lake(
+    request: pytest.FixtureRequest, make_lake: Callable[[str], LakeAddress]
+) -> LakeAddress:
+    """A fresh lake that several processes can use at once."""
+    return make_lake(request.param)
