@@ -129,7 +129,26 @@ def _add_columns(batch: Batch, before: Table | None, after: Table, table_id: int
         batch.end(tables.column_tag, c.table_id == table_id, c.column_id.in_(gone))
     for column_id in begins:
         batch.begin(tables.column, table_id=table_id, **new[column_id])
+    retyped = [i for i in begins if i in old and _misleads(old[i], new[i])]
+    if retyped:
+        _forget_statistics(batch, table_id, retyped)
     return bool(ends or begins) and before is not None
+
+
+# Statistics keep the text they were written with, and these texts say something else under the
+# new type: 0.1 as a float is not 0.1 as a double, and a time without a zone depends on the reader.
+_MISLEADING = {("float32", "float64"), ("timestamp", "timestamptz")}
+
+
+def _misleads(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    return (old["column_type"], new["column_type"]) in _MISLEADING
+
+
+def _forget_statistics(batch: Batch, table_id: int, column_ids: list[int]) -> None:
+    """Unknown statistics are always safe; wrong ones lose rows (rules 1 and 2)."""
+    for stats in (tables.table_column_stats, tables.file_column_stats):
+        of_column = (stats.c.table_id == table_id, stats.c.column_id.in_(column_ids))
+        batch.statements.append(delete(stats).where(*of_column))
 
 
 def _column_rows(table: Table) -> dict[int, dict[str, Any]]:

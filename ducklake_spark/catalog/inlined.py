@@ -98,8 +98,7 @@ def _read_one(
     condition: ColumnElement[bool],
 ) -> list[InlinedRow]:
     values = [_selected(database, c) for c in stored]
-    source = sql_table(name, _ROW_ID, _BEGIN, _END, *(column(c.name) for c in stored))
-    query = select(_ROW_ID, _BEGIN, _END, *values).select_from(source).where(condition)
+    query = select(_ROW_ID, _BEGIN, _END, *values).select_from(sql_table(name)).where(condition)
     decoders = [_decoder(c.type) for c in stored]
     old = {c.id: (c, at) for at, c in enumerate(stored)}
 

@@ -41,8 +41,9 @@ _SHAPES = {
     "timestamp_ns": TimeShape.TIMESTAMP,
     "timestamptz": TimeShape.UTC,
 }
-# Databases read decimal text into doubles with different care for the last digit.
-_MARGIN = 1e-9
+# Databases read decimal text into doubles with different care for the last digit, and the text of
+# a column promoted from float32 stands for the 32-bit float nearest to it.
+_MARGIN = 1e-6
 # Longer lists are left to `might_match`.
 _MAX_VALUES = 50
 

@@ -173,7 +173,10 @@ def _calendar_part(name: str, value: Physical, data_type: DataType) -> int | Non
         is_infinite = abs(value) >= INFINITY
     if is_infinite:
         return None
-    return dict(zip(CALENDAR_PARTS, (*civil_from_days(days), hour), strict=True))[name]
+    year, month, day = civil_from_days(days)
+    if data_type.name == "timestamptz" and year <= 0:
+        year = 1 - year  # 44 of 44 BC; of all other types it is -43
+    return dict(zip(CALENDAR_PARTS, (year, month, day, hour), strict=True))[name]
 
 
 def _interval_part(name: str, months: int, days: int, micros: int) -> int:
