@@ -4,18 +4,51 @@ from __future__ import annotations
 
 from pyarrow import fs
 
-from ducklake_spark.spec.paths import is_remote
+from ducklake_spark.spec.paths import is_remote, local_path
 
 
 def locate(path: str) -> tuple[fs.FileSystem, str]:
     """The file system of a path and the path as that file system takes it."""
-    if is_remote(path):
-        file_system, inner = fs.FileSystem.from_uri(path)
-        return file_system, inner
-    return fs.LocalFileSystem(), path.removeprefix("file://")
+    if not is_remote(path):
+        return fs.LocalFileSystem(), local_path(path)
+    # Without the key, in which PyArrow would decode percent signs; DuckDB takes them as they are.
+    scheme, _, rest = path.partition("://")
+    bucket, slash, key = rest.partition("/")
+    file_system, root = fs.FileSystem.from_uri(f"{scheme}://{bucket}")
+    return file_system, f"{root}{slash}{key}"
 
 
 def make_parent(file_system: fs.FileSystem, path: str) -> None:
     """Make the directory of a file; object stores need none."""
     if isinstance(file_system, fs.LocalFileSystem):
         file_system.create_dir(path.rpartition("/")[0], recursive=True)
+
+
+def list_files(folder: str) -> list[str]:
+    """The files below a folder, by their paths inside it."""
+    file_system, inner = locate(folder)
+    root = inner.rstrip("/") + "/"
+    found = file_system.get_file_info(fs.FileSelector(root, recursive=True, allow_not_found=True))
+    return [info.path.removeprefix(root) for info in found if info.type == fs.FileType.File]
+
+
+def remove_tree(folder: str) -> None:
+    """Remove a folder with all that is in it; one that is gone is fine."""
+    file_system, inner = locate(folder)
+    if file_system.get_file_info(inner.rstrip("/")).type != fs.FileType.NotFound:
+        file_system.delete_dir(inner.rstrip("/"))
+
+
+def remove_file(path: str) -> None:
+    """Remove a file; one that is gone is fine."""
+    file_system, inner = locate(path)
+    if file_system.get_file_info(inner).type == fs.FileType.File:
+        file_system.delete_file(inner)
+
+
+def move_file(source: str, target: str) -> None:
+    """Move a file within one file system; an object store copies it on its own side."""
+    file_system, inner = locate(source)
+    _, wanted = locate(target)
+    make_parent(file_system, wanted)
+    file_system.move(inner, wanted)

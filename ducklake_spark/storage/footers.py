@@ -17,8 +17,8 @@ from ducklake_spark.spec.model import Column, NewDataFile
 from ducklake_spark.spec.names import fold
 from ducklake_spark.spec.paths import StoredPath
 from ducklake_spark.spec.stats import ColumnStats
-from ducklake_spark.spec.types import FLOATS, UNSIGNED, Primitive
-from ducklake_spark.spec.values import format_text
+from ducklake_spark.spec.types import FLOATS, UNSIGNED, DataType, Primitive
+from ducklake_spark.spec.values import format_text, parse_blob_hex, parse_text
 from ducklake_spark.storage.filesystem import locate
 
 _FOOTER_TAIL = 8  # the footer's length, four bytes, and the magic number
@@ -159,6 +159,11 @@ def _bounds(statistics: Sequence[Any], leaf: _Leaf) -> tuple[str | None, str | N
 def _decoder(data_type: Primitive, stored: pa.DataType) -> Callable[[Any], Any]:
     """From a raw bound in the footer to the physical value (spec.values)."""
     name = data_type.name
+    if name != "varchar" and pa.types.is_string(stored):
+        # Spark has no such type and writes its text; DuckDB casts it when it reads.
+        return lambda raw: parse_text(_text(raw), data_type)
+    if name in UNSIGNED and pa.types.is_decimal(stored):
+        return _unscaled
     if name == "decimal":
         return lambda raw: Decimal(_unscaled(raw)).scaleb(-(data_type.scale or 0))
     if name in _STORED_UNIT and (pa.types.is_timestamp(stored) or pa.types.is_time(stored)):
@@ -167,11 +172,24 @@ def _decoder(data_type: Primitive, stored: pa.DataType) -> Callable[[Any], Any]:
     if name in UNSIGNED:
         return lambda raw: raw % 2 ** int(name.removeprefix("uint")) if raw < 0 else raw
     if name == "varchar":
-        return lambda raw: raw.decode() if isinstance(raw, bytes) else raw
+        return _text
     if name == "uuid":
         return lambda raw: uuid.UUID(bytes=raw)
     return lambda raw: raw
 
 
+def _text(raw: str | bytes) -> str:
+    return raw.decode() if isinstance(raw, bytes) else raw
+
+
 def _unscaled(raw: int | bytes) -> int:
     return raw if isinstance(raw, int) else int.from_bytes(raw, "big", signed=True)
+
+
+def bound_of(stats: ColumnStats, data_type: DataType) -> Any:
+    """The lowest value in a file whose statistics `describe_file` made; None if unknown."""
+    if stats.min_value is None:
+        return None
+    if data_type.name == "blob":
+        return parse_blob_hex(stats.min_value)
+    return parse_text(stats.min_value, data_type)

@@ -1,0 +1,46 @@
+"""A list of known files as a Spark source, without Spark listing or globbing anything.
+
+Spark's own file-sink log names the files of a folder with their sizes; a folder that holds
+nothing but such a log plans thousands of files at once, whatever characters their paths have.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
+
+from ducklake_spark.session import Session
+from ducklake_spark.spec.model import DataFile
+from ducklake_spark.spec.names import uuid7
+from ducklake_spark.storage.hadoop import hadoop_uri
+
+
+def read_files(session: Session, files: Sequence[DataFile], schema: StructType) -> DataFrame:
+    """The rows of Parquet files under one read schema."""
+    folder = _manifest(session.scratch, files)
+    reader = session.spark.read.schema(schema).option("recursiveFileLookup", "true")
+    return reader.parquet(str(folder))
+
+
+def _manifest(scratch: Path, files: Sequence[DataFile]) -> Path:
+    folder = scratch / str(uuid7())
+    log = folder / "_spark_metadata" / "0"
+    log.parent.mkdir(parents=True)
+    entries = [
+        {
+            "path": hadoop_uri(file.path),
+            "size": file.file_size_bytes,
+            "isDir": False,
+            "modificationTime": 0,
+            "blockReplication": 1,
+            "blockSize": 128 * 1024 * 1024,
+            "action": "add",
+        }
+        for file in files
+    ]
+    log.write_text("\n".join(["v1", *map(json.dumps, entries)]) + "\n")
+    return folder

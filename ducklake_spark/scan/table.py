@@ -1,0 +1,288 @@
+"""A table at a snapshot, or inside a transaction, as one DataFrame.
+
+Files that Spark can read alike are read together: those with field ids, and those of each name
+mapping. Only files with deletes pay for them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Column as Expression
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from ducklake_spark.catalog import LakeReader
+from ducklake_spark.errors import UnsupportedFeatureError
+from ducklake_spark.scan.deletes import without_deleted
+from ducklake_spark.scan.inlined import inlined_frame
+from ducklake_spark.scan.places import ORDINAL, with_places
+from ducklake_spark.scan.source import read_files
+from ducklake_spark.scan.types import (
+    FIELD_ID,
+    decoded,
+    shown_type,
+    spark_type_of,
+    stored_type,
+)
+from ducklake_spark.session import Session
+from ducklake_spark.spec.model import Column, DataFile, InlinedRow, MappedName, NameMapping, Table
+from ducklake_spark.spec.predicates import Predicate
+
+ROW_ID = "_ducklake_row_id"
+SNAPSHOT_ID = "_ducklake_snapshot_id"
+FILE = "_ducklake_file"
+EXTRAS = (ROW_ID, SNAPSHOT_ID, FILE)
+
+# Columns that compaction, updates and flushes put into files (FORMAT 1.10).
+_STORED_ROW_ID = ("_ducklake_internal_row_id", 2147483540)
+_STORED_SNAPSHOT_ID = ("_ducklake_internal_snapshot_id", 2147483539)
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Files that one read serves."""
+
+    mapping_id: int | None
+    is_partial: bool
+    has_deletes: bool
+
+
+def read_table(
+    session: Session,
+    reader: LakeReader,
+    table: Table,
+    *,
+    predicate: Predicate | None = None,
+    columns: Collection[str] | None = None,
+    extras: Collection[str] = (),
+) -> DataFrame:
+    """The rows of a table with its columns in order.
+
+    `predicate` leaves out files that cannot match; rows are not filtered. `columns` names those
+    that are wanted. `extras` adds ROW_ID, SNAPSHOT_ID or FILE.
+    """
+    wanted = tuple(
+        column
+        for column in table.columns
+        if columns is None or column.id in {table.column(name).id for name in columns}
+    )
+    scan = _Scan(session, reader, table, wanted, [name for name in EXTRAS if name in extras])
+    return scan.frame(reader.files(table, predicate=predicate))
+
+
+@dataclass(slots=True)
+class _Scan:
+    session: Session
+    reader: LakeReader
+    table: Table
+    columns: tuple[Column, ...]
+    extras: list[str]
+
+    def frame(self, files: Sequence[DataFile]) -> DataFrame:
+        mapped = any(file.mapping_id is not None for file in files)
+        mappings = self.reader.mappings(self.table) if mapped else {}
+        parts = [
+            self._read(group, members, mappings) for group, members in self._groups(files).items()
+        ]
+        rows = self.reader.inlined_rows(self.table)
+        if rows or not parts:
+            parts.append(self._inlined(rows))
+        return reduce(DataFrame.unionAll, parts)
+
+    def _groups(self, files: Sequence[DataFile]) -> dict[_Group, list[DataFile]]:
+        groups: defaultdict[_Group, list[DataFile]] = defaultdict(list)
+        for file in files:
+            self._refuse_unreadable(file)
+            partial = file.partial_max is not None and file.partial_max > self.reader.snapshot.id
+            deletes = file.delete_file is not None or bool(file.inlined_deletes)
+            groups[_Group(file.mapping_id, partial, deletes)].append(file)
+        return groups
+
+    def _refuse_unreadable(self, file: DataFile) -> None:
+        kind = "encrypted" if file.encryption_key is not None else file.format
+        if kind != "parquet":
+            raise UnsupportedFeatureError(
+                f"The file {file.path} of {self.table.name} is {kind}, which cannot be read.",
+                hint="Read the table with DuckDB.",
+            )
+
+    # --- files ---
+
+    def _read(
+        self, group: _Group, files: list[DataFile], mappings: Mapping[int, NameMapping]
+    ) -> DataFrame:
+        if group.mapping_id is None:
+            fields, values = self._by_id()
+        else:
+            fields, values = self._by_name(mappings[group.mapping_id])
+        hidden = [*self._hidden(group)]
+        frame = read_files(self.session, files, T.StructType([*fields, *hidden]))
+        if group.has_deletes or ROW_ID in self.extras or SNAPSHOT_ID in self.extras:
+            frame = with_places(self.session, frame, files)
+        if group.is_partial:
+            begun = F.coalesce(F.col(_STORED_SNAPSHOT_ID[0]), F.lit(0))
+            frame = frame.where(begun <= self.reader.snapshot.id)
+        if group.has_deletes:
+            frame = without_deleted(self.session, frame, files, self.reader.snapshot.id)
+        return frame.select(*values, *self._extra_values())
+
+    def _hidden(self, group: _Group) -> Iterator[T.StructField]:
+        if ROW_ID in self.extras:
+            yield _with_id(*_STORED_ROW_ID)
+        if SNAPSHOT_ID in self.extras or group.is_partial:
+            yield _with_id(*_STORED_SNAPSHOT_ID)
+
+    def _extra_values(self) -> list[Expression]:
+        path = F.col("_metadata.file_path")
+        known: dict[str, Callable[[], Expression]] = {
+            ROW_ID: lambda: F.coalesce(
+                F.col(_STORED_ROW_ID[0]), F.col("row_id_start") + F.col("_metadata.row_index")
+            ),
+            SNAPSHOT_ID: lambda: F.coalesce(F.col(_STORED_SNAPSHOT_ID[0]), F.col("begin_snapshot")),
+            FILE: lambda: path,
+        }
+        return [known[name]().alias(name) for name in self.extras]
+
+    def _by_id(self) -> tuple[list[T.StructField], list[Expression]]:
+        """Read by field id: renamed columns come out right, missing ones take their default."""
+        fields = [
+            T.StructField(
+                _stored_name(column),
+                stored_type(column),
+                True,
+                {FIELD_ID: column.id} | _default_metadata(column),
+            )
+            for column in self.columns
+        ]
+        values = [
+            decoded(F.col(_stored_name(column)), column).alias(column.name)
+            for column in self.columns
+        ]
+        return fields, values
+
+    def _by_name(self, mapping: NameMapping) -> tuple[list[T.StructField], list[Expression]]:
+        """Read by the names a mapping gives; it counts even if the file has field ids."""
+        sources = {entry.field_id: entry for entry in mapping.columns}
+        fields: list[T.StructField] = []
+        values: list[Expression] = []
+        for column in self.columns:
+            entry = sources.get(column.id)
+            if entry is None or entry.is_partition:
+                values.append(_initial(column).alias(column.name))
+                continue
+            fields.append(T.StructField(entry.source_name, _named_type(column, entry), True))
+            stored = _reshaped(F.col(_quoted(entry.source_name)), column, entry)
+            values.append(decoded(stored, column).alias(column.name))
+        return fields, values
+
+    # --- rows in the catalog ---
+
+    def _inlined(self, rows: Sequence[InlinedRow]) -> DataFrame:
+        known: dict[str, tuple[pa.DataType, Callable[[InlinedRow], Any]]] = {
+            ROW_ID: (pa.int64(), lambda row: row.row_id),
+            SNAPSHOT_ID: (pa.int64(), lambda row: row.begin_snapshot),
+            FILE: (pa.string(), lambda _: None),
+        }
+        extras = [(name, *known[name]) for name in self.extras]
+        return inlined_frame(self.session, self.columns, rows, extras)
+
+
+def _with_id(name: str, field_id: int) -> T.StructField:
+    return T.StructField(name, T.LongType(), True, {FIELD_ID: field_id})
+
+
+def _stored_name(column: Column) -> str:
+    # Unlike any name a file or a metadata column may have.
+    return f"_ducklake_column_{column.id}"
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
+
+
+# --- defaults ---
+
+
+def _default_metadata(column: Column) -> dict[str, str]:
+    """What Spark shows for a column that a file lacks: an SQL literal of the stored type."""
+    if column.initial_default is None or column.type.is_nested:
+        return {}
+    stored = spark_type_of(column)
+    if stored.decode is not None:
+        return {}
+    text = column.initial_default.replace("\\", "\\\\").replace("'", "\\'")
+    literal = f"CAST('{text}' AS {stored.shown.simpleString()})"
+    return {"EXISTS_DEFAULT": literal, "CURRENT_DEFAULT": literal}
+
+
+def _initial(column: Column) -> Expression:
+    value = F.lit(column.initial_default if not column.type.is_nested else None)
+    return value.cast(shown_type(column))
+
+
+# --- name mappings ---
+
+
+def _named_type(column: Column, entry: MappedName) -> T.DataType:
+    """The type to read a column under, its nested fields under the names in the file."""
+    match column.type.name:
+        case "list":
+            return T.ArrayType(_named_type(column.children[0], entry.children[0]))
+        case "map":
+            key, value = (
+                _named_type(child, part)
+                for child, part in zip(column.children, entry.children, strict=True)
+            )
+            return T.MapType(key, value)
+        case "struct":
+            sources = {part.field_id: part for part in entry.children}
+            return T.StructType(
+                [
+                    T.StructField(sources[c.id].source_name, _named_type(c, sources[c.id]))
+                    for c in column.children
+                    if c.id in sources
+                ]
+            )
+        case _:
+            return spark_type_of(column).stored
+
+
+def _reshaped(stored: Expression, column: Column, entry: MappedName) -> Expression:
+    """A value read under the file's names, with the fields the table has now."""
+    if not column.children or _named_type(column, entry) == stored_type(column, with_ids=False):
+        return stored
+    match column.type.name:
+        case "list":
+            child, part = column.children[0], entry.children[0]
+            return F.transform(stored, lambda item: _reshaped(item, child, part))
+        case "map":
+            (key, value), (key_part, value_part) = column.children, entry.children
+            pairs = F.transform(
+                F.map_entries(stored),
+                lambda pair: F.struct(
+                    _reshaped(pair["key"], key, key_part).alias("key"),
+                    _reshaped(pair["value"], value, value_part).alias("value"),
+                ),
+            )
+            return F.map_from_entries(pairs)
+        case _:
+            sources = {part.field_id: part for part in entry.children}
+            fields = [
+                (
+                    _reshaped(stored.getField(sources[c.id].source_name), c, sources[c.id])
+                    if c.id in sources
+                    else F.lit(None).cast(stored_type(c, with_ids=False))
+                ).alias(c.name)
+                for c in column.children
+            ]
+            return F.when(stored.isNotNull(), F.struct(*fields))
+
+
+__all__ = ["EXTRAS", "FILE", "ORDINAL", "ROW_ID", "SNAPSHOT_ID", "read_table"]

@@ -1,0 +1,154 @@
+"""Writes a DataFrame natively with Spark, and describes the files for the catalog.
+
+Each write has a folder of its own under the table's directory. Nothing refers to it until the
+commit; if the commit does not land, the folder can go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql import functions as F
+
+from ducklake_spark.catalog import Transaction
+from ducklake_spark.spec.model import NewDataFile, Table
+from ducklake_spark.spec.names import uuid7
+from ducklake_spark.spec.partitions import partition_directory
+from ducklake_spark.spec.paths import StoredPath
+from ducklake_spark.spec.types import FLOATS
+from ducklake_spark.storage.filesystem import list_files, move_file, remove_file, remove_tree
+from ducklake_spark.storage.footers import describe_file
+from ducklake_spark.storage.hadoop import hadoop_path
+from ducklake_spark.write.assign import assigned
+from ducklake_spark.write.layout import laid_out, partition_texts
+from ducklake_spark.write.mapping import mapping_of
+from ducklake_spark.write.options import writer_options
+
+_THREADS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class StagedFiles:
+    """Files that are written and wait for their commit."""
+
+    location: str
+    files: tuple[NewDataFile, ...]
+
+    @property
+    def record_count(self) -> int:
+        return sum(file.record_count for file in self.files)
+
+    @property
+    def file_size_bytes(self) -> int:
+        return sum(file.file_size_bytes for file in self.files)
+
+    def discard(self) -> None:
+        """Remove the files; only once it is certain that no commit refers to them."""
+        for file in self.files:
+            remove_file(file.path.under(self.location))
+
+
+def append(tx: Transaction, name: str, frame: DataFrame) -> StagedFiles:
+    """Write the rows of a frame and add them to a table."""
+    table = tx.table(name)
+    staged = stage(frame, table, tx.options(table))
+    try:
+        tx.add_files(table.name, staged.files)
+    except BaseException:
+        staged.discard()
+        raise
+    return staged
+
+
+def overwrite(tx: Transaction, name: str, frame: DataFrame) -> StagedFiles:
+    """Write the rows of a frame in place of all rows of a table."""
+    table = tx.table(name)
+    staged = stage(frame, table, tx.options(table))
+    try:
+        tx.truncate(table.name)
+        tx.add_files(table.name, staged.files)
+    except BaseException:
+        staged.discard()
+        raise
+    return staged
+
+
+def stage(frame: DataFrame, table: Table, options: Mapping[str, str]) -> StagedFiles:
+    """Write the rows of a frame as files of a table that nothing refers to yet."""
+    rows = assigned(frame, table)
+    rows, nan = _watched(rows, table)
+    rows, partition_columns = laid_out(rows, table, options)
+    name = f"ducklake-{uuid7()}/"
+    folder = table.location + name
+    writer = rows.write.options(**writer_options(options))
+    if partition_columns:
+        writer = writer.partitionBy(*partition_columns)
+    try:
+        writer.parquet(hadoop_path(folder))
+        files = _described(table, name, _nan_columns(nan, table))
+        if partition_columns:
+            files = _moved(table, files, options)
+    except BaseException:
+        remove_tree(folder)
+        raise
+    if partition_columns or not files:
+        remove_tree(folder)
+    return StagedFiles(table.location, tuple(files))
+
+
+def _moved(
+    table: Table, files: Sequence[NewDataFile], options: Mapping[str, str]
+) -> list[NewDataFile]:
+    """The files in the directories of their partitions, exactly as DuckDB names these.
+
+    Its compaction stops with an internal error where files of one partition are in several.
+    """
+    columns = {column.id: column.name for column in table.columns}
+    keys = [(key.transform, columns[key.column_id]) for key in table.partition_fields]
+    hive = options.get("hive_file_pattern", "true") == "true"
+
+    def move(file: NewDataFile) -> NewDataFile:
+        directory = partition_directory(keys, file.partition_values) if hive else ""
+        path = StoredPath(f"{directory}ducklake-{uuid7()}.parquet")
+        move_file(file.path.under(table.location), path.under(table.location))
+        return replace(file, path=path)
+
+    with ThreadPoolExecutor(_THREADS) as pool:
+        return list(pool.map(move, files))
+
+
+def _watched(frame: DataFrame, table: Table) -> tuple[DataFrame, Observation | None]:
+    """Footers know nothing of NaN, so it is counted on the way."""
+    floats = [column for column in table.columns if column.type.name in FLOATS]
+    if not floats:
+        return frame, None
+    seen = Observation()
+    counts = [
+        F.count_if(F.isnan(F.col(f"`{column.name}`"))).alias(f"c{column.id}") for column in floats
+    ]
+    return frame.observe(seen, *counts), seen
+
+
+def _nan_columns(seen: Observation | None, table: Table) -> dict[int, bool]:
+    if seen is None:
+        return {}
+    counts = seen.get
+    return {c.id: bool(counts[f"c{c.id}"]) for c in table.columns if f"c{c.id}" in counts}
+
+
+def _described(table: Table, folder: str, nan: Mapping[int, bool]) -> Sequence[NewDataFile]:
+    paths = [path for path in list_files(table.location + folder) if path.endswith(".parquet")]
+    mapping = mapping_of(table)
+
+    def describe(path: str) -> NewDataFile:
+        stored = StoredPath(folder + path)
+        new = describe_file(table.location, stored, table.columns, nan_columns=nan)
+        if new.record_count == 0:
+            return new
+        return replace(new, mapping=mapping, partition_values=partition_texts(table, new))
+
+    with ThreadPoolExecutor(_THREADS) as pool:
+        return [file for file in pool.map(describe, sorted(paths)) if file.record_count]
