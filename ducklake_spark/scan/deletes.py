@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
@@ -10,32 +10,30 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ducklake_spark.scan.places import ORDINAL
+from ducklake_spark.scan.places import POSITION_BITS, place
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import DataFile
 from ducklake_spark.storage.delete_files import SNAPSHOT_COLUMN, read_delete_file
 
 _KEY = "_ducklake_deleted"
-# A file of more rows than this does not exist; a scan of more files than the rest has neither.
-_POSITION_BITS = 40
 _BROADCAST_UP_TO = 5_000_000
 _THREADS = 8
 
 
 def without_deleted(
-    session: Session, frame: DataFrame, files: Sequence[DataFile], snapshot_id: int
+    session: Session, frame: DataFrame, files: Mapping[int, DataFile], snapshot_id: int
 ) -> DataFrame:
     """The frame, which has the places of its rows, less what is deleted by the snapshot."""
     with ThreadPoolExecutor(_THREADS) as pool:
-        positions = list(pool.map(lambda file: deleted_positions(file, snapshot_id), files))
-    keys = pa.chunked_array(
-        [_packed(ordinal, deleted) for ordinal, deleted in enumerate(positions)], pa.int64()
-    )
+        positions = pool.map(lambda file: deleted_positions(file, snapshot_id), files.values())
+        keys = pa.chunked_array(
+            [_packed(ordinal, gone) for ordinal, gone in zip(files, positions, strict=True)],
+            pa.int64(),
+        )
     gone = session.spark.createDataFrame(pa.table({_KEY: keys}))
     if len(keys) <= _BROADCAST_UP_TO:
         gone = F.broadcast(gone)
-    place = F.shiftleft(F.col(ORDINAL), _POSITION_BITS).bitwiseOR(F.col("_metadata.row_index"))
-    return frame.join(gone, place == F.col(_KEY), "left_anti")
+    return frame.join(gone, place() == F.col(_KEY), "left_anti")
 
 
 def deleted_positions(file: DataFile, snapshot_id: int) -> pa.Array:
@@ -50,4 +48,4 @@ def deleted_positions(file: DataFile, snapshot_id: int) -> pa.Array:
 
 
 def _packed(ordinal: int, positions: pa.Array) -> pa.Array:
-    return pc.bit_wise_or(positions, pa.scalar(ordinal << _POSITION_BITS, pa.int64()))
+    return pc.bit_wise_or(positions, pa.scalar(ordinal << POSITION_BITS, pa.int64()))

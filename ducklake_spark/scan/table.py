@@ -22,7 +22,7 @@ from ducklake_spark.catalog import LakeReader
 from ducklake_spark.errors import UnsupportedFeatureError
 from ducklake_spark.scan.deletes import without_deleted
 from ducklake_spark.scan.inlined import inlined_frame
-from ducklake_spark.scan.places import ORDINAL, with_places
+from ducklake_spark.scan.places import place, with_places
 from ducklake_spark.scan.source import read_files
 from ducklake_spark.scan.types import (
     FIELD_ID,
@@ -38,7 +38,10 @@ from ducklake_spark.spec.predicates import Predicate
 ROW_ID = "_ducklake_row_id"
 SNAPSHOT_ID = "_ducklake_snapshot_id"
 FILE = "_ducklake_file"
-EXTRAS = (ROW_ID, SNAPSHOT_ID, FILE)
+# Where a row is: a number above zero for a place in a file (scan.places), one below zero for the
+# id of a row in the catalog.
+PLACE = "_ducklake_place"
+EXTRAS = (ROW_ID, SNAPSHOT_ID, FILE, PLACE)
 
 # Columns that compaction, updates and flushes put into files (FORMAT 1.10).
 _STORED_ROW_ID = ("_ducklake_internal_row_id", 2147483540)
@@ -66,15 +69,29 @@ def read_table(
     """The rows of a table with its columns in order.
 
     `predicate` leaves out files that cannot match; rows are not filtered. `columns` names those
-    that are wanted. `extras` adds ROW_ID, SNAPSHOT_ID or FILE.
+    that are wanted. `extras` adds ROW_ID, SNAPSHOT_ID, FILE or PLACE.
     """
+    files = reader.files(table, predicate=predicate)
+    return read_rows(session, reader, table, files, columns=columns, extras=extras)
+
+
+def read_rows(
+    session: Session,
+    reader: LakeReader,
+    table: Table,
+    files: Sequence[DataFile],
+    *,
+    columns: Collection[str] | None = None,
+    extras: Collection[str] = (),
+) -> DataFrame:
+    """The rows of some files of a table, and its rows in the catalog. A PLACE counts in `files`."""
     wanted = tuple(
         column
         for column in table.columns
         if columns is None or column.id in {table.column(name).id for name in columns}
     )
     scan = _Scan(session, reader, table, wanted, [name for name in EXTRAS if name in extras])
-    return scan.frame(reader.files(table, predicate=predicate))
+    return scan.frame(files)
 
 
 @dataclass(slots=True)
@@ -96,13 +113,13 @@ class _Scan:
             parts.append(self._inlined(rows))
         return reduce(DataFrame.unionAll, parts)
 
-    def _groups(self, files: Sequence[DataFile]) -> dict[_Group, list[DataFile]]:
-        groups: defaultdict[_Group, list[DataFile]] = defaultdict(list)
-        for file in files:
+    def _groups(self, files: Sequence[DataFile]) -> dict[_Group, dict[int, DataFile]]:
+        groups: defaultdict[_Group, dict[int, DataFile]] = defaultdict(dict)
+        for ordinal, file in enumerate(files):
             self._refuse_unreadable(file)
             partial = file.partial_max is not None and file.partial_max > self.reader.snapshot.id
             deletes = file.delete_file is not None or bool(file.inlined_deletes)
-            groups[_Group(file.mapping_id, partial, deletes)].append(file)
+            groups[_Group(file.mapping_id, partial, deletes)][ordinal] = file
         return groups
 
     def _refuse_unreadable(self, file: DataFile) -> None:
@@ -116,15 +133,16 @@ class _Scan:
     # --- files ---
 
     def _read(
-        self, group: _Group, files: list[DataFile], mappings: Mapping[int, NameMapping]
+        self, group: _Group, files: Mapping[int, DataFile], mappings: Mapping[int, NameMapping]
     ) -> DataFrame:
         if group.mapping_id is None:
             fields, values = self._by_id()
         else:
             fields, values = self._by_name(mappings[group.mapping_id])
         hidden = [*self._hidden(group)]
-        frame = read_files(self.session, files, T.StructType([*fields, *hidden]))
-        if group.has_deletes or ROW_ID in self.extras or SNAPSHOT_ID in self.extras:
+        schema = T.StructType([*fields, *hidden])
+        frame = read_files(self.session, list(files.values()), schema)
+        if group.has_deletes or {ROW_ID, SNAPSHOT_ID, PLACE} & set(self.extras):
             frame = with_places(self.session, frame, files)
         if group.is_partial:
             begun = F.coalesce(F.col(_STORED_SNAPSHOT_ID[0]), F.lit(0))
@@ -147,6 +165,7 @@ class _Scan:
             ),
             SNAPSHOT_ID: lambda: F.coalesce(F.col(_STORED_SNAPSHOT_ID[0]), F.col("begin_snapshot")),
             FILE: lambda: path,
+            PLACE: place,
         }
         return [known[name]().alias(name) for name in self.extras]
 
@@ -189,6 +208,7 @@ class _Scan:
             ROW_ID: (pa.int64(), lambda row: row.row_id),
             SNAPSHOT_ID: (pa.int64(), lambda row: row.begin_snapshot),
             FILE: (pa.string(), lambda _: None),
+            PLACE: (pa.int64(), lambda row: -1 - row.row_id),
         }
         extras = [(name, *known[name]) for name in self.extras]
         return inlined_frame(self.session, self.columns, rows, extras)
@@ -283,6 +303,3 @@ def _reshaped(stored: Expression, column: Column, entry: MappedName) -> Expressi
                 for c in column.children
             ]
             return F.when(stored.isNotNull(), F.struct(*fields))
-
-
-__all__ = ["EXTRAS", "FILE", "ORDINAL", "ROW_ID", "SNAPSHOT_ID", "read_table"]

@@ -1,0 +1,66 @@
+"""DELETE: Spark finds the rows, their positions become delete files, no data file is rewritten."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Column as Expression
+from pyspark.sql import functions as F
+
+from ducklake_spark.catalog import Transaction
+from ducklake_spark.scan import PLACE, read_rows, split_places
+from ducklake_spark.session import Session
+from ducklake_spark.spec.model import DataFile, Table
+from ducklake_spark.spec.predicates import Predicate
+from ducklake_spark.storage.delete_files import StagedDeleteFile, stage_delete
+
+_THREADS = 8
+
+
+def delete(
+    session: Session,
+    tx: Transaction,
+    name: str,
+    condition: Expression | str,
+    *,
+    predicate: Predicate | None = None,
+) -> int:
+    """Delete the rows for which the condition is true; how many those were.
+
+    `predicate` says what the condition demands of single columns, to leave files unread.
+    """
+    table = tx.table(name)
+    files = tx.files(table, predicate=predicate)
+    rows = read_rows(session, tx, table, files, extras=(PLACE,))
+    wanted = F.expr(condition) if isinstance(condition, str) else condition
+    places = rows.where(wanted).select(PLACE).toArrow()[PLACE]
+    delete_places(tx, table, files, places)
+    return len(places)
+
+
+def delete_places(
+    tx: Transaction, table: Table, files: Sequence[DataFile], places: pa.ChunkedArray
+) -> None:
+    """Delete rows by their PLACE, which counts in `files`."""
+    in_catalog = pc.less(places, 0)
+    found = split_places(places.filter(pc.invert(in_catalog)))
+    whole = [at for at, positions in found.items() if len(positions) == _live_rows(files[at])]
+
+    def stage(at: int) -> tuple[int, StagedDeleteFile]:
+        positions = found[at]
+        return files[at].id, stage_delete(table.location, files[at], positions, tx.snapshot.id + 1)
+
+    with ThreadPoolExecutor(_THREADS) as pool:
+        staged = dict(pool.map(stage, (at for at in found if at not in whole)))
+    tx.delete_rows(table.name, staged)
+    tx.end_files(table.name, [files[at].id for at in whole])
+    row_ids = pc.subtract(-1, places.filter(in_catalog))
+    tx.delete_inlined(table.name, row_ids.to_pylist())
+
+
+def _live_rows(file: DataFile) -> int:
+    deleted = file.delete_file.delete_count if file.delete_file else 0
+    return file.record_count - deleted - len(file.inlined_deletes)

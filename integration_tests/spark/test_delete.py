@@ -1,0 +1,60 @@
+"""Spark deletes rows of files that DuckDB and Spark wrote, and rows in the catalog."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from ducklake_spark.scan import read_table
+from ducklake_spark.session import Session
+from ducklake_spark.write import append, delete
+from support.lakes import file_lake
+from support.oracle import Oracle
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_deletes_by_both_engines_in_turn_leave_what_a_model_says(
+    tmp_path: Path, session: Session, seed: int
+) -> None:
+    rng = random.Random(seed)
+    lake = file_lake("sqlite", tmp_path)
+    with Oracle(lake) as duck:
+        duck.run(
+            "CREATE TABLE t (id INTEGER, grp INTEGER)",
+            "INSERT INTO t SELECT i, i % 3 FROM range(60) r(i)",
+            "INSERT INTO t SELECT i, i % 3 FROM range(60, 65) r(i)",  # inlined
+        )
+    model = {i: i % 3 for i in range(65)}
+    history = {}
+    for step in range(6):
+        low = rng.randrange(0, 80)
+        high = low + rng.choice([0, 3, 30])
+        condition = f"id BETWEEN {low} AND {high} AND grp <> {rng.randrange(4)}"
+        gone = {i for i, g in model.items() if low <= i <= high and g != int(condition[-1])}
+        if step % 3 == 2:
+            with Oracle(lake) as duck:
+                duck.run(f"DELETE FROM t WHERE {condition}")
+        else:
+            with lake.open() as catalog, catalog.transaction() as tx:
+                assert delete(session, tx, "t", condition) == len(gone), f"seed {seed}, {condition}"
+                frame = read_table(session, tx, tx.table("t"))
+                assert {r.id for r in frame.collect()} == model.keys() - gone
+                new = session.spark.sql(f"SELECT {100 + step} AS id, 1 AS grp")
+                append(tx, "t", new)
+                more = delete(session, tx, "t", f"id = {100 + step}") if step == 3 else 0
+                model |= {} if more else {100 + step: 1}
+        model = {i: g for i, g in model.items() if i not in gone}
+        with lake.open() as catalog:
+            history[catalog.snapshot().id] = set(model)
+    with Oracle(lake) as duck, lake.open() as catalog:
+        for snapshot, expected in history.items():
+            rows = duck.rows(f"SELECT id FROM t AT (VERSION => {snapshot})")
+            assert {row[0] for row in rows} == expected, f"seed {seed}, snapshot {snapshot}"
+            assert len(rows) == len(expected)
+            counted = duck.value(f"SELECT count(*) FROM t AT (VERSION => {snapshot})")
+            assert counted == len(expected)
+            reader = catalog.at(snapshot)
+            ours = read_table(session, reader, reader.table("t")).collect()
+            assert sorted(r.id for r in ours) == sorted(expected)
