@@ -18,11 +18,17 @@ FIELD_ID = "parquet.field.id"
 
 @dataclass(frozen=True, slots=True)
 class SparkType:
-    """How Spark shows a type; how it reads it from a file; and how it gets from there to here."""
+    """How Spark shows a type, how it reads it from a file, and the ways there and back.
+
+    `encode` gives what Spark writes for it: a type that DuckDB casts, and whose files are read
+    under `stored` like DuckDB's own. None: Spark has nothing to write.
+    """
 
     shown: T.DataType
     stored: T.DataType
     decode: Callable[[Expression], Expression] | None = None
+    encode: Callable[[Expression], Expression] | None = None
+    is_writable: bool = True
 
 
 def _same(data_type: T.DataType) -> SparkType:
@@ -45,6 +51,11 @@ def _time_text(stored: Expression) -> Expression:
     with_fraction = F.concat(seconds, F.lit("."), F.regexp_replace(fraction, "0+$", ""))
     text = F.when(stored % 1_000_000 == 0, seconds).otherwise(with_fraction)
     return F.when(stored.isNotNull(), text)
+
+
+def _time_as_timestamp(shown: Expression) -> Expression:
+    """That moment of the first day: microseconds in the file, of which DuckDB takes the time."""
+    return F.concat(F.lit("1970-01-01 "), shown).cast("timestamp_ntz")
 
 
 def _from_nanos(stored: Expression) -> Expression:
@@ -85,8 +96,8 @@ _TYPES: dict[str, SparkType] = {
     "json": _same(T.StringType()),
     "blob": _same(T.BinaryType()),
     "uuid": SparkType(T.StringType(), T.BinaryType(), _uuid_text),
-    "time": SparkType(T.StringType(), T.LongType(), _time_text),
-    "timestamp_ns": SparkType(T.TimestampNTZType(), T.LongType(), _from_nanos),
+    "time": SparkType(T.StringType(), T.LongType(), _time_text, _time_as_timestamp),
+    "timestamp_ns": SparkType(T.TimestampNTZType(), T.LongType(), _from_nanos, is_writable=False),
 }
 
 
@@ -134,23 +145,42 @@ def _tree(column: Column, leaf: Callable[[Column], T.DataType], *, with_ids: boo
 
 def decoded(stored: Expression, column: Column) -> Expression:
     """The column as shown, from the column as stored."""
-    if not any(spark_type_of(leaf).decode for leaf in column.walk() if not leaf.children):
-        return stored
+    return _converted(stored, column, lambda leaf: spark_type_of(leaf).decode)
+
+
+def encoded(shown: Expression, column: Column) -> Expression:
+    """What Spark writes for a column as shown."""
+    return _converted(shown, column, lambda leaf: spark_type_of(leaf).encode)
+
+
+Conversion = Callable[[Expression], Expression]
+
+
+def _converted(
+    value: Expression, column: Column, conversion_of: Callable[[Column], Conversion | None]
+) -> Expression:
+    """The value with its leaves converted; left alone where no leaf needs to be."""
+    if not any(conversion_of(leaf) for leaf in column.walk() if not leaf.children):
+        return value
     match column.type.name:
         case "list":
-            return F.transform(stored, lambda item: decoded(item, column.children[0]))
+            element = column.children[0]
+            return F.transform(value, lambda item: _converted(item, element, conversion_of))
         case "map":
-            key, value = column.children
+            key, item = column.children
             pairs = F.transform(
-                F.map_entries(stored),
+                F.map_entries(value),
                 lambda pair: F.struct(
-                    decoded(pair["key"], key).alias("key"), decoded(pair["value"], value).alias("v")
+                    _converted(pair["key"], key, conversion_of).alias("key"),
+                    _converted(pair["value"], item, conversion_of).alias("value"),
                 ),
             )
             return F.map_from_entries(pairs)
         case "struct":
-            fields = [decoded(stored[c.name], c).alias(c.name) for c in column.children]
-            return F.when(stored.isNotNull(), F.struct(*fields))
+            fields = [
+                _converted(value[c.name], c, conversion_of).alias(c.name) for c in column.children
+            ]
+            return F.when(value.isNotNull(), F.struct(*fields))
         case _:
-            decode = spark_type_of(column).decode
-            return decode(stored) if decode else stored
+            conversion = conversion_of(column)
+            return conversion(value) if conversion else value

@@ -11,8 +11,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from ducklake_spark.errors import InvalidDefinitionError, NotFoundError
-from ducklake_spark.scan.types import shown_type
+from ducklake_spark.errors import (
+    InvalidDefinitionError,
+    NotFoundError,
+    UnsupportedFeatureError,
+)
+from ducklake_spark.scan.types import shown_type, spark_type_of
 from ducklake_spark.spec.model import Column, Table
 from ducklake_spark.spec.names import fold
 
@@ -41,6 +45,7 @@ def assigned(frame: DataFrame, table: Table) -> DataFrame:
             near = [column.name for column in table.columns]
             raise NotFoundError(f"Column {name!r} of {table.name}", near=near, wanted=name)
     types = {field.name: field.dataType for field in frame.schema.fields}
+    _refuse_unwritable(table)
     values = []
     for column in table.columns:
         source = given.get(fold(column.name))
@@ -50,6 +55,15 @@ def assigned(frame: DataFrame, table: Table) -> DataFrame:
             value = _cast(F.col(_quoted(source)), types[source], column, table)
             values.append(value.alias(column.name))
     return frame.select(*values)
+
+
+def _refuse_unwritable(table: Table) -> None:
+    for leaf in table.walk():
+        if not leaf.children and not spark_type_of(leaf).is_writable:
+            raise UnsupportedFeatureError(
+                f"Column {leaf.name!r} of {table.name} is {leaf.type}, which Spark cannot write.",
+                hint="Write to the table with DuckDB, or use timestamp for the column.",
+            )
 
 
 def _quoted(name: str) -> str:

@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from ducklake_spark.catalog import Transaction
+from ducklake_spark.scan.types import encoded
 from ducklake_spark.spec.model import NewDataFile, Table
 from ducklake_spark.spec.names import uuid7
 from ducklake_spark.spec.partitions import partition_directory
@@ -81,6 +82,8 @@ def stage(frame: DataFrame, table: Table, options: Mapping[str, str]) -> StagedF
     rows = assigned(frame, table)
     rows, nan = _watched(rows, table)
     rows, partition_columns = laid_out(rows, table, options)
+    values = [encoded(F.col(f"`{c.name}`"), c).alias(c.name) for c in table.columns]
+    rows = rows.select(*values, *partition_columns)
     name = f"ducklake-{uuid7()}/"
     folder = table.location + name
     writer = rows.write.options(**writer_options(options))

@@ -27,7 +27,9 @@ ALL = """
         timestamp_micros(1704067200000000 + id) AS tz,
         date_add(DATE '2024-01-01', CAST(id AS INT)) AS day,
         uuid() AS u, '01:02:03.45' AS t, IF(id = 3, double('nan'), id / 3) AS f,
-        CAST('ab' AS BINARY) AS bl, id % 2 = 0 AS ok, CAST(id AS DECIMAL(20,0)) AS u64
+        CAST('ab' AS BINARY) AS bl, id % 2 = 0 AS ok, CAST(id AS DECIMAL(20,0)) AS u64,
+        TIMESTAMP_NTZ '2024-01-01 10:00:00.123' AS tms, TIMESTAMP_NTZ '2024-01-01 10:00:01' AS tsec,
+        array(named_struct('t', '23:59:59.999999', 'u', uuid())) AS deep, id % 200 AS u8, '{}' AS j
     FROM range(50)
 """
 FIELDS = (
@@ -45,6 +47,11 @@ FIELDS = (
     Field("bl", "blob"),
     Field("ok", "boolean"),
     Field("u64", "uint64"),
+    Field("tms", "timestamp_ms"),
+    Field("tsec", "timestamp_s"),
+    Field("deep", "struct(t time, u uuid)[]"),
+    Field("u8", "uint8"),
+    Field("j", "json"),
 )
 
 
@@ -168,3 +175,35 @@ def test_values_that_do_not_fit_are_refused_and_nothing_is_left_behind(
             )
         assert catalog.snapshot().id == 1
         assert not list(folder.rglob("*.parquet")) if folder.exists() else True
+
+
+def test_spark_reads_back_what_it_wrote_as_duckdb_reads_it(
+    lake: LakeAddress, session: Session
+) -> None:
+    with lake.open() as catalog:
+        create(catalog)
+        with catalog.transaction() as tx:
+            append(tx, "t", session.spark.sql(ALL))
+        reader = catalog.at()
+        frame = read_table(session, reader, reader.table("t"))
+        shown = frame.selectExpr(*(f"CAST({c} AS STRING)" for c in TEXTS)).collect()
+        deep = [row.deep[0] for row in frame.collect()]
+    assert {(len(d.t), len(d.u)) for d in deep} == {(15, 36)}
+    with Oracle(lake) as duck:
+        listed = ", ".join(f"{c}::VARCHAR" for c in TEXTS)
+        assert sorted(tuple(row) for row in shown) == sorted(duck.rows(f"SELECT {listed} FROM t"))
+        assert duck.rows("SELECT DISTINCT deep[1].t::VARCHAR FROM t") == [("23:59:59.999999",)]
+        continue_with(duck)
+
+
+TEXTS = ("id", "name", "d", "ts", "day", "u", "t", "u64", "tms", "tsec", "u8", "j")
+
+
+def continue_with(duck: Oracle) -> None:
+    """DuckDB filters by these columns' statistics and takes the table further."""
+    assert duck.value("SELECT count(*) FROM t WHERE t = TIME '01:02:03.45'") == 50
+    assert duck.value("SELECT count(*) FROM t WHERE t > TIME '02:00:00'") == 0
+    assert duck.value("SELECT count(*) FROM t WHERE tms < TIMESTAMP '2024-01-01 10:00:00.2'") == 50
+    duck.run("INSERT INTO t (id, t) VALUES (1000, TIME '05:00:00')", "DELETE FROM t WHERE id = 3")
+    duck.run("CALL ducklake_rewrite_data_files('lake', 't', delete_threshold => 0.0)")
+    assert duck.rows("SELECT max(t)::VARCHAR, count(*) FROM t") == [("05:00:00", 50)]
