@@ -6,7 +6,7 @@ A catalog is named exactly as DuckDB's ATTACH takes it after ``ducklake:``, or b
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -14,17 +14,40 @@ from ducklake_spark.errors import ConfigError, UnsupportedCatalogError
 
 _URL = re.compile(r"^([A-Za-z][A-Za-z0-9_]*)(?:\+[A-Za-z0-9_]+)?://(.*)$", re.DOTALL)
 _PREFIX = re.compile(r"^([A-Za-z][A-Za-z0-9_]+):(.*)$", re.DOTALL)
+# Whoever begins with one of libpq's words forgot the prefix: no file gets the password as its name.
+_CONNINFO = re.compile(
+    r"\s*(dbname|host|hostaddr|port|user|password|service|passfile|sslmode)\s*=", re.IGNORECASE
+)
+_NO_TEXT = re.compile("[\x00\ud800-\udfff]")  # NUL, and halves of surrogate pairs
 _HINT = "Write sqlite:FILE, postgres:dbname=… host=… user=…, or the path of a DuckDB catalog file."
 
 
-@dataclass(frozen=True, slots=True)
 class Secret:
-    """Text that no message, log or `repr` may show."""
+    """Text that no message, log or `repr` may show.
 
-    value: str = field(repr=False)
+    No dataclass, for `dataclasses.asdict` would unwrap it.
+    """
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    @property
+    def value(self) -> str:
+        return self._value
+
+    def __repr__(self) -> str:
+        return "Secret(***)"
 
     def __str__(self) -> str:
         return "***"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and self._value == other._value
+
+    def __hash__(self) -> int:
+        return hash(self._value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +82,24 @@ def parse_catalog(text: str) -> CatalogAddress:
     text = text.strip().removeprefix("ducklake:")
     if not text:
         raise ConfigError("The catalog is empty.", hint=_HINT)
+    if _NO_TEXT.search(text):
+        raise ConfigError("The catalog's address holds a character that no name has.", hint=_HINT)
+    if _CONNINFO.match(text):
+        raise ConfigError("The catalog's address does not say of what kind it is.", hint=_HINT)
     if (match := _URL.match(text)) is not None:
         return _from_url(match.group(1).lower(), match.group(2))
     if (match := _PREFIX.match(text)) is not None:
         return _from_prefix(match.group(1).lower(), match.group(2))
-    return DuckDBAddress(Path(text))
+    return DuckDBAddress(_file(text))
+
+
+def _file(path: str) -> Path:
+    if path == ":memory:":
+        raise ConfigError(
+            "A catalog in memory would be gone with its first connection.", hint=_HINT
+        )
+    # DuckDB does the same with a leading tilde, in the names of its own files.
+    return Path(path).expanduser() if path.startswith("~/") else Path(path)
 
 
 def _from_url(scheme: str, rest: str) -> CatalogAddress:
@@ -74,7 +110,7 @@ def _from_url(scheme: str, rest: str) -> CatalogAddress:
         path = rest.partition("?")[0].removeprefix("/")
         if not path:
             raise ConfigError(f"The {scheme} catalog URL names no file.", hint=_HINT)
-        return SqliteAddress(Path(path)) if scheme == "sqlite" else DuckDBAddress(Path(path))
+        return SqliteAddress(_file(path)) if scheme == "sqlite" else DuckDBAddress(_file(path))
     raise _unsupported(scheme)
 
 
@@ -83,7 +119,7 @@ def _from_prefix(prefix: str, rest: str) -> CatalogAddress:
         case "sqlite" | "duckdb":
             if not rest:
                 raise ConfigError(f"{prefix}: names no file.", hint=_HINT)
-            return SqliteAddress(Path(rest)) if prefix == "sqlite" else DuckDBAddress(Path(rest))
+            return SqliteAddress(_file(rest)) if prefix == "sqlite" else DuckDBAddress(_file(rest))
         case "postgres" | "postgresql":
             return PostgresAddress(Secret(rest))
         case _:

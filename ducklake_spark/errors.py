@@ -103,6 +103,12 @@ class CatalogDamagedError(CatalogError):
     code = "DL206"
 
 
+class CatalogAccessError(CatalogError):
+    """The file or the database user does not allow what was asked of the catalog."""
+
+    code = "DL207"
+
+
 # --- names and definitions ---
 
 
@@ -112,7 +118,9 @@ class NotFoundError(DuckLakeError, LookupError):
     code = "DL301"
 
     def __init__(self, what: str, *, near: Iterable[str] = (), wanted: str = "") -> None:
-        close = difflib.get_close_matches(wanted, list(near), n=3) if wanted else []
+        by_lower = {name.lower(): name for name in near}
+        found = difflib.get_close_matches(wanted.lower(), by_lower, n=3) if wanted else []
+        close = [by_lower[name] for name in found]
         hint = f"Did you mean {' or '.join(repr(name) for name in close)}?" if close else None
         super().__init__(f"{what} does not exist.", hint=hint)
 

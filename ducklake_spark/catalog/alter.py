@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from ducklake_spark.errors import AlreadyExistsError, InvalidDefinitionError
 from ducklake_spark.spec.model import (
+    COMMENT,
     NO_DEFAULT,
     Column,
     Default,
@@ -18,7 +19,7 @@ from ducklake_spark.spec.model import (
     SortKey,
     Table,
 )
-from ducklake_spark.spec.names import check_identifier, fold, quote, split_identifier
+from ducklake_spark.spec.names import check_identifier, check_text, fold, quote, split_identifier
 from ducklake_spark.spec.partitions import check_transform, parse_partition_expression
 from ducklake_spark.spec.types import (
     DataType,
@@ -77,7 +78,7 @@ def make_column(field: Field, ids: Iterator[int]) -> Column:
     """A column with its nested fields, under the next ids."""
     column = _grow(field.name, field.data_type, ids)
     default, initial = _default_of(field)
-    tags = {} if field.comment is None else {"comment": field.comment}
+    tags = with_tag({}, COMMENT, field.comment)
     return replace(
         column,
         nullable=field.nullable,
@@ -121,11 +122,20 @@ def _check_distinct(names: Sequence[str], what: str) -> None:
 def _default_of(field: Field) -> tuple[Default, str | None]:
     """The default for new rows, and for rows that are there already (FORMAT 1.13)."""
     if field.expression is not None:
-        return Default(field.expression, "expression"), None
+        return _computed(field.expression, field.name), None
     if field.default is None:
         return NO_DEFAULT, None
     text = literal_text(field.default, field.data_type, field.name)
     return Default(text), text
+
+
+def _computed(expression: str, name: str) -> Default:
+    if not expression.strip():
+        raise InvalidDefinitionError(
+            f"The default of column {name!r} is an empty expression.",
+            hint="Leave it out for no default; give '' as a value for an empty text.",
+        )
+    return Default(check_text(expression, f"the default of column {name!r}"), "expression")
 
 
 def literal_text(value: object, data_type: DataType, name: str) -> str:
@@ -139,14 +149,15 @@ def literal_text(value: object, data_type: DataType, name: str) -> str:
         text = format_text(to_physical(value, data_type), data_type)
     except (TypeError, ValueError) as error:
         raise InvalidDefinitionError(
-            f"{value!r} is no default for column {name!r} of type {data_type}: {error}"
+            f"{value!r} is no default for column {name!r} of type {data_type}: {error}.",
+            hint="Give a value of that type, or an SQL expression as expression.",
         ) from error
     if text == "NULL":
         raise InvalidDefinitionError(
             f"The text 'NULL' cannot be the default of column {name!r}: "
             "DuckLake stores it for columns without one.",
         )
-    return text
+    return check_text(text, f"the default of column {name!r}")
 
 
 # --- changing columns ---
@@ -217,7 +228,7 @@ def _renamed_in(expression: str, old: str, new: str) -> str:
     """An SQL expression after a column was renamed: identifiers change, calls and strings not."""
 
     def change(match: re.Match[str]) -> str:
-        return quote(new) if _identifier_of(match) == fold(old) else match.group(0)
+        return _as_identifier(new) if _identifier_of(match) == fold(old) else match.group(0)
 
     return _IDENTIFIER_OR_STRING.sub(change, expression)
 
@@ -265,7 +276,7 @@ def set_default(
     column = table.column(path)
     default = Default("NULL", "literal")
     if expression is not None:
-        default = Default(expression, "expression")
+        default = _computed(expression, path)
     elif value is not None:
         default = Default(literal_text(value, column.type, path))
     return _changed(table, path, lambda c: replace(c, default=default))
@@ -278,8 +289,9 @@ def set_column_tag(table: Table, path: str, key: str, value: str | None) -> Tabl
 
 def with_tag(tags: Mapping[str, str], key: str, value: str | None) -> dict[str, str]:
     """The tags with one of them set, or removed by None."""
+    check_identifier(key, "tag")
     others = {k: v for k, v in tags.items() if k != key}
-    return others if value is None else others | {key: value}
+    return others if value is None else others | {key: check_text(value, f"the {key}")}
 
 
 # --- partitioning and sort order ---
@@ -306,6 +318,7 @@ def sort_keys(table: Table, expressions: Sequence[str | SortKey]) -> tuple[SortK
     keys = []
     for text in expressions:
         key = text if isinstance(text, SortKey) else parse_sort_key(text)
+        check_text(key.expression, "a sort key")
         if re.fullmatch(r'\w+|"(?:[^"]|"")*"|`(?:[^`]|``)*`', key.expression):
             column = table.column(key.expression)
             key = replace(key, expression=_as_identifier(column.name))

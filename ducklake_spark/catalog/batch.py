@@ -5,9 +5,10 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Executable, Table, insert, update
+from sqlalchemy import ColumnElement, Connection, Executable, Insert, Table, insert, update
 
 from ducklake_spark.spec.changes import Change
 from ducklake_spark.spec.model import Snapshot
@@ -26,6 +27,7 @@ class Batch:
     # Committed ids of what the transaction knew under ids below zero.
     ids: dict[int, int] = field(default_factory=dict)
     statements: list[Executable] = field(default_factory=list)
+    repeated: dict[Executable, list[dict[str, Any]]] = field(default_factory=dict)
     rows: dict[Table, list[dict[str, Any]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -69,8 +71,7 @@ class Batch:
 
     def add(self, table: Table, **values: Any) -> None:
         """One more row, with all columns of the table named."""
-        row = dict.fromkeys((column.name for column in table.columns), None) | values
-        self.rows.setdefault(table, []).append(row)
+        self.rows.setdefault(table, []).append({**_empty_row(table), **values})
 
     def begin(self, table: Table, **values: Any) -> None:
         """One more row that this snapshot is the first to see."""
@@ -84,11 +85,33 @@ class Batch:
             .values(end_snapshot=self.snapshot_id)
         )
 
+    def repeat(self, statement: Executable, **parameters: Any) -> None:
+        """A statement that is run together with all others that differ in parameters alone."""
+        self.repeated.setdefault(statement, []).append(parameters)
+
     def run(self, connection: Connection) -> None:
         for statement in self.statements:
             connection.execute(statement)
+        for statement, parameters in self.repeated.items():
+            connection.execute(statement, parameters)
         for table, rows in self.rows.items():
-            connection.execute(insert(table), rows)
+            connection.execute(insert_into(table), rows)
+
+
+@cache
+def insert_into(table: Table) -> Insert:
+    """The statement that adds rows to a table of the catalog."""
+    return insert(table)
+
+
+@cache
+def _empty_row(table: Table) -> Mapping[str, None]:
+    return dict.fromkeys(column.name for column in table.columns)
+
+
+def values_of(record: Any) -> dict[str, Any]:
+    """The fields of a dataclass with slots; `asdict` would copy every value."""
+    return {name: getattr(record, name) for name in record.__slots__}
 
 
 def differences(before: Mapping[Any, Any], after: Mapping[Any, Any]) -> tuple[list[Any], list[Any]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime
 from types import TracebackType
 
+from sqlalchemy.exc import DBAPIError
+
 from ducklake_spark.catalog import history
 from ducklake_spark.catalog.commit import CommitNote
 from ducklake_spark.catalog.dialects import database_for
@@ -137,5 +139,8 @@ class Catalog:
         """Add the indexes that make narrow reads fast; DuckDB tolerates them."""
         if not self._store.database.wants_indexes:
             return []
-        with self._store.writing() as connection:
-            return create_indexes(connection)
+        try:
+            with self._store.writing() as connection:
+                return create_indexes(connection)
+        except DBAPIError as error:
+            raise self._store.translated(error) from error

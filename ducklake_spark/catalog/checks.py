@@ -37,6 +37,9 @@ def what_i_did(changes: LocalChanges, definitions: Sequence[Change]) -> Mine:
                 mine.names[object_id] = str(known.name)
         if entry.current is not None:
             mine.used_schemas.add(entry.current.schema_id)
+            if entry.base is not None:
+                mine.redefined.add(object_id)
+    mine.names |= {macro.id: macro.name for macro in changes.dropped_macros.values()}
     for object_id, schema in changed(changes.schemas):
         if schema.base is not None and schema.current is None:
             mine.names[object_id] = schema.base.name

@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, select
 from sqlalchemy.exc import DBAPIError
 
-from ducklake_spark.catalog.batch import Batch
+from ducklake_spark.catalog.batch import Batch, insert_into
 from ducklake_spark.catalog.checks import check_files, check_not_null, what_i_did
 from ducklake_spark.catalog.conflicts import check_conflicts
 from ducklake_spark.catalog.data_rows import Staging, add_data
@@ -29,6 +29,7 @@ from ducklake_spark.catalog.options import in_force, read_options
 from ducklake_spark.catalog.store import LakeFacts, Store
 from ducklake_spark.config import CommitSettings
 from ducklake_spark.errors import (
+    CatalogError,
     CatalogUnavailableError,
     CommitContentionError,
     CommitMessageRequiredError,
@@ -37,6 +38,7 @@ from ducklake_spark.errors import (
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.changes import format_changes
 from ducklake_spark.spec.model import Snapshot
+from ducklake_spark.spec.names import check_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,11 @@ class CommitNote:
     author: str | None = None
     message: str | None = None
     extra_info: str | None = None
+
+    def __post_init__(self) -> None:
+        check_text(self.author or "", "the author of a commit")
+        check_text(self.message or "", "the message of a commit")
+        check_text(self.extra_info or "", "extra information of a commit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,23 +209,25 @@ class _Commit:
         progress.snapshot = snapshot = batch.snapshot
         progress.changes_made = format_changes(batch.changes)
         connection.execute(
-            insert(tables.snapshot).values(
-                snapshot_id=snapshot.id,
-                snapshot_time=snapshot.time,
-                schema_version=snapshot.schema_version,
-                next_catalog_id=snapshot.next_catalog_id,
-                next_file_id=snapshot.next_file_id,
-            )
+            insert_into(tables.snapshot),
+            {
+                "snapshot_id": snapshot.id,
+                "snapshot_time": snapshot.time,
+                "schema_version": snapshot.schema_version,
+                "next_catalog_id": snapshot.next_catalog_id,
+                "next_file_id": snapshot.next_file_id,
+            },
         )
         batch.run(connection)
         connection.execute(
-            insert(tables.snapshot_changes).values(
-                snapshot_id=snapshot.id,
-                changes_made=progress.changes_made,
-                author=self.note.author,
-                commit_message=self.note.message,
-                commit_extra_info=self.note.extra_info,
-            )
+            insert_into(tables.snapshot_changes),
+            {
+                "snapshot_id": snapshot.id,
+                "changes_made": progress.changes_made,
+                "author": self.note.author,
+                "commit_message": self.note.message,
+                "commit_extra_info": self.note.extra_info,
+            },
         )
 
     # --- when the database did not say that it worked ---
@@ -229,7 +238,7 @@ class _Commit:
         if failure is Failure.CONTENTION or (failure is Failure.LOST and not progress.sent_commit):
             return False
         if not progress.sent_commit:
-            raise error
+            raise self.store.translated(error) from error
         # The answer to COMMIT got lost. Until it is known what became of it, nothing may be
         # written again and no staged file may go.
         outcome = self._settle(progress, deadline)
@@ -241,8 +250,8 @@ class _Commit:
                 hint="Once the catalog answers, look for that snapshot with its changes "
                 f"{progress.changes_made}; if it is not there, run this again.",
             ) from error
-        if outcome is Outcome.NOT_LANDED and failure is Failure.OTHER:
-            raise error
+        if outcome is Outcome.NOT_LANDED and not failure.may_pass:
+            raise self.store.translated(error) from error
         return outcome is Outcome.LANDED
 
     def _settle(self, progress: _Attempt, deadline: float) -> Outcome:
@@ -253,9 +262,7 @@ class _Commit:
                 with self.store.engine.connect() as connection:
                     force = time.monotonic() - started > _PATIENCE_S
                     outcome = self._outcome(connection, progress, force)
-            except DBAPIError as error:
-                if self.store.database.classify(error) is Failure.OTHER:
-                    raise
+            except (DBAPIError, CatalogError):
                 outcome = Outcome.UNDECIDED
             if outcome is not Outcome.UNDECIDED or time.monotonic() > deadline:
                 return outcome

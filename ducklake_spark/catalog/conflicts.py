@@ -27,7 +27,9 @@ ON_SAME_TABLE: Mapping[Kind, frozenset[Kind]] = {
     Kind.DELETED_FROM_TABLE: frozenset(
         _DROPPED_OR_ALTERED | _INSERTS | _COMPACTIONS | {Kind.INLINED_DELETE}
     ),
-    Kind.INLINED_DELETE: frozenset(_DROPPED_OR_ALTERED | _INSERTS | _DELETES | {Kind.INLINE_FLUSH}),
+    Kind.INLINED_DELETE: frozenset(
+        _DROPPED_OR_ALTERED | _INSERTS | {Kind.INLINED_DELETE, Kind.INLINE_FLUSH}
+    ),
     Kind.MERGE_ADJACENT: frozenset({Kind.DROPPED_TABLE} | _DELETES | _COMPACTIONS),
     Kind.REWRITE_DELETE: frozenset({Kind.DROPPED_TABLE} | _DELETES | _COMPACTIONS),
     Kind.ALTERED_TABLE: frozenset(_DROPPED_OR_ALTERED),
@@ -35,13 +37,15 @@ ON_SAME_TABLE: Mapping[Kind, frozenset[Kind]] = {
     Kind.ALTERED_VIEW: frozenset({Kind.DROPPED_VIEW, Kind.ALTERED_VIEW}),
     Kind.DROPPED_VIEW: frozenset({Kind.DROPPED_VIEW}),
     Kind.DROPPED_SCHEMA: frozenset({Kind.DROPPED_SCHEMA}),
+    Kind.DROPPED_SCALAR_MACRO: frozenset({Kind.DROPPED_SCALAR_MACRO}),
+    Kind.DROPPED_TABLE_MACRO: frozenset({Kind.DROPPED_TABLE_MACRO}),
 }
-_CREATES = {
-    Kind.CREATED_TABLE,
-    Kind.CREATED_VIEW,
-    Kind.CREATED_SCALAR_MACRO,
-    Kind.CREATED_TABLE_MACRO,
-}
+# What spoils a search for rows to delete, whether or not it found any.
+_SPOILS_SEARCH = frozenset(_DROPPED_OR_ALTERED | _INSERTS)
+_DROPPED = {Kind.DROPPED_TABLE, Kind.DROPPED_VIEW}
+# Tables and views share their names; macros have their own.
+_NAMED = {Kind.CREATED_TABLE, Kind.CREATED_VIEW}
+_CREATES = _NAMED | {Kind.CREATED_SCALAR_MACRO, Kind.CREATED_TABLE_MACRO}
 
 
 @dataclass(slots=True)
@@ -51,6 +55,8 @@ class Mine:
     changes: list[Change] = field(default_factory=list)
     # Tables that were searched for rows to delete, whether or not there were any.
     searched_tables: set[int] = field(default_factory=set)
+    # Tables and views that were there before and shall be there after, changed.
+    redefined: set[int] = field(default_factory=set)
     # The schemas of what was created, and the names of schemas that were dropped.
     used_schemas: set[int] = field(default_factory=set)
     dropped_schemas: set[str] = field(default_factory=set)
@@ -60,20 +66,19 @@ class Mine:
 
 def check_conflicts(mine: Mine, theirs: Iterable[Commit]) -> None:
     """Raise CommitConflictError if a commit since the base snapshot excludes this one."""
-    demands = [*mine.changes, *(Change(Kind.DELETED_FROM_TABLE, t) for t in mine.searched_tables)]
     for commit in theirs:
         for change in commit.changes:
-            for demand in dict.fromkeys(demands):
+            for demand in dict.fromkeys(mine.changes):
                 if _exclude(demand, change):
                     raise conflict(phrase(demand, mine), commit, change)
-            if (reason := _schema_reason(mine, change)) is not None:
-                raise conflict(reason, commit, change)
+            if (attempt := _spoiled(mine, change)) is not None:
+                raise conflict(attempt, commit, change)
 
 
 def _exclude(mine: Change, theirs: Change) -> bool:
     if theirs.kind in ON_SAME_TABLE.get(mine.kind, frozenset()):
         return mine.target == theirs.target
-    if mine.kind in _CREATES and theirs.kind in _CREATES:
+    if mine.kind in _NAMED and theirs.kind in _NAMED:
         return _folded(mine) == _folded(theirs)
     if mine.kind is Kind.CREATED_SCHEMA and theirs.kind is Kind.CREATED_SCHEMA:
         return fold(str(mine.target)) == fold(str(theirs.target))
@@ -85,7 +90,13 @@ def _folded(change: Change) -> tuple[str, str]:
     return change.target.folded
 
 
-def _schema_reason(mine: Mine, theirs: Change) -> str | None:
+def _spoiled(mine: Mine, theirs: Change) -> str | None:
+    """What I attempt that needs more than the changes I list, and cannot be after theirs."""
+    if theirs.kind in _SPOILS_SEARCH and theirs.target in mine.searched_tables:
+        return phrase(Change(Kind.DELETED_FROM_TABLE, theirs.target), mine)
+    if theirs.kind in _DROPPED and theirs.target in mine.redefined:
+        # A rename is listed by its new name alone, and would bring back a part of what is gone.
+        return f"rename or alter {_shown(theirs, mine)}"
     if theirs.kind is Kind.DROPPED_SCHEMA and theirs.target in mine.used_schemas:
         return "create something in a schema"
     if theirs.kind in _CREATES and _folded(theirs)[0] in mine.dropped_schemas:
@@ -105,6 +116,8 @@ _PHRASES = {
     Kind.DROPPED_VIEW: "drop or replace view",
     Kind.CREATED_SCHEMA: "create schema",
     Kind.DROPPED_SCHEMA: "drop schema",
+    Kind.DROPPED_SCALAR_MACRO: "drop macro",
+    Kind.DROPPED_TABLE_MACRO: "drop macro",
     Kind.MERGE_ADJACENT: "merge files of table",
     Kind.REWRITE_DELETE: "rewrite files of table",
 }
@@ -112,9 +125,12 @@ _PHRASES = {
 
 def phrase(change: Change, mine: Mine) -> str:
     """What the transaction attempted, in words."""
+    return f"{_PHRASES.get(change.kind, change.kind)} {_shown(change, mine)}"
+
+
+def _shown(change: Change, mine: Mine) -> str:
     target = change.target
-    shown = mine.names.get(target, str(target)) if isinstance(target, int) else str(target)
-    return f"{_PHRASES.get(change.kind, change.kind)} {shown}"
+    return mine.names.get(target, str(target)) if isinstance(target, int) else str(target)
 
 
 def conflict(attempt: str, commit: Commit, change: Change | None) -> CommitConflictError:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
-from sqlalchemy import BigInteger, Connection, column, delete, update
-from sqlalchemy import table as sql_table
+from sqlalchemy import BigInteger, Connection, and_, bindparam, delete, update
 
-from ducklake_spark.catalog.batch import Batch
+from ducklake_spark.catalog.batch import Batch, values_of
 from ducklake_spark.catalog.files import (
     has_only_nulls,
     read_table_column_stats,
@@ -31,6 +29,18 @@ from ducklake_spark.spec.paths import StoredPath, stored_below
 from ducklake_spark.spec.stats import ColumnStats, TableColumnStats, widen_by_all
 
 _MANY = 500
+
+_OF_TABLE = bindparam("of_table", type_=BigInteger)
+_OF_COLUMN = and_(
+    tables.table_column_stats.c.table_id == _OF_TABLE,
+    tables.table_column_stats.c.column_id == bindparam("of_column", type_=BigInteger),
+)
+_UPDATE_TABLE_STATS = update(tables.table_stats).where(tables.table_stats.c.table_id == _OF_TABLE)
+_UPDATE_COLUMN_STATS = update(tables.table_column_stats).where(_OF_COLUMN)
+_DELETE_COLUMN_STATS = delete(tables.table_column_stats).where(_OF_COLUMN)
+_DELETE_DELETE_FILE = delete(tables.delete_file).where(
+    tables.delete_file.c.delete_file_id == bindparam("of_file", type_=BigInteger)
+)
 
 
 @dataclass(slots=True)
@@ -137,7 +147,7 @@ class _TableData:
         )
         owner = {"data_file_id": file_id, "table_id": self.table_id}
         for stats in new.stats:
-            self.batch.add(tables.file_column_stats, **owner, **asdict(stats))
+            self.batch.add(tables.file_column_stats, **owner, **values_of(stats))
         for at, value in enumerate(new.partition_values):
             self.batch.add(
                 tables.file_partition_value, **owner, partition_key_index=at, partition_value=value
@@ -170,13 +180,10 @@ class _TableData:
 
     def _write_table_stats(self, known: TableStats | None, stats: TableStats) -> None:
         """The first data of a table must bring its row (rule 3); it only ever grows."""
-        s = tables.table_stats
         if known is None:
-            self.batch.add(s, table_id=self.table_id, **asdict(stats))
+            self.batch.add(tables.table_stats, table_id=self.table_id, **values_of(stats))
         else:
-            self.batch.statements.append(
-                update(s).where(s.c.table_id == self.table_id).values(**asdict(stats))
-            )
+            self.batch.repeat(_UPDATE_TABLE_STATS, of_table=self.table_id, **values_of(stats))
 
     def _widen_column_stats(self, first_data: bool, files: list[LocalFile]) -> None:
         """Widen what is known of each column; what cannot be known any more loses its row."""
@@ -200,9 +207,11 @@ class _TableData:
         complete = [stats for stats in added if stats is not None]
         if len(complete) < len(added):
             return None
+        # Asked only where it decides anything, for the answer may take a look at every file.
         only_nulls = (
             before is not None
             and before.min_value is None
+            and any(stats.min_value is not None for stats in complete)
             and has_only_nulls(self.connection, self.table_id, leaf.id)
         )
         return widen_by_all(
@@ -212,16 +221,15 @@ class _TableData:
     def _write_column_stats(
         self, column_id: int, before: TableColumnStats | None, after: TableColumnStats | None
     ) -> None:
-        s = tables.table_column_stats
-        this_column = (s.c.table_id == self.table_id, s.c.column_id == column_id)
+        of = {"of_table": self.table_id, "of_column": column_id}
         if after == before:
             return
         if after is None:
-            self.batch.statements.append(delete(s).where(*this_column))
+            self.batch.repeat(_DELETE_COLUMN_STATS, **of)
         elif before is None:
-            self.batch.add(s, table_id=self.table_id, **asdict(after))
+            self.batch.add(tables.table_column_stats, table_id=self.table_id, **values_of(after))
         else:
-            self.batch.statements.append(update(s).where(*this_column).values(**asdict(after)))
+            self.batch.repeat(_UPDATE_COLUMN_STATS, **of, **values_of(after))
 
     # --- deletes ---
 
@@ -238,8 +246,7 @@ class _TableData:
         old = local.file.delete_file
         if old is not None:
             begin = old.begin_snapshot
-            d = tables.delete_file
-            self.batch.statements.append(delete(d).where(d.c.delete_file_id == old.id))
+            self.batch.repeat(_DELETE_DELETE_FILE, of_file=old.id)
             self._schedule(old.id, old.path)
         self._write_delete(local.file.id, staged, begin)
 
@@ -271,11 +278,13 @@ class _TableData:
 
     def _end_inlined(self, row_ids: list[int]) -> None:
         for name, _ in inlined_tables(self.connection, self.table_id):
-            end, row_id = column("end_snapshot", BigInteger), column("row_id", BigInteger)
-            stored: Any = sql_table(name, row_id, end)
+            stored = tables.inlined_table(name, "row_id", "end_snapshot")
             for at in range(0, len(row_ids), _MANY):
                 self.batch.statements.append(
                     update(stored)
-                    .where(row_id.in_(row_ids[at : at + _MANY]), end.is_(None))
+                    .where(
+                        stored.c.row_id.in_(row_ids[at : at + _MANY]),
+                        stored.c.end_snapshot.is_(None),
+                    )
                     .values(end_snapshot=self.batch.snapshot_id)
                 )

@@ -29,6 +29,7 @@ from ducklake_spark.spec.model import (
 from ducklake_spark.spec.names import (
     QualifiedName,
     check_identifier,
+    check_text,
     directory_for,
     fold,
     uuid7,
@@ -73,15 +74,19 @@ class Definer(LocalReader):
         self._check_open()
         schema = self.schema(name)
         tables, views = self.tables(name), self.views(name)
-        if (tables or views) and not cascade:
+        macros = self.base.macros(name) if schema.id >= 0 else []
+        if (tables or views or macros) and not cascade:
             raise RefusedError(
-                f"Schema {name!r} still holds {len(tables)} tables and {len(views)} views.",
+                f"Schema {name!r} still holds {len(tables)} tables, {len(views)} views "
+                f"and {len(macros)} macros.",
                 hint="Drop them first, or drop the schema with CASCADE.",
             )
         for entry in tables:
             self.drop_table(entry.name)
         for view in views:
             self.drop_view(view.name)
+        # A macro without a schema keeps DuckDB from loading the lake.
+        self.changes.dropped_macros.update({macro.id: macro for macro in macros})
         self.changes.schemas.setdefault(schema.id, Entry(schema, schema)).current = None
 
     # --- tables ---
@@ -115,7 +120,7 @@ class Definer(LocalReader):
             path=path,
             location=self.location(schema, path),
             columns=alter.new_columns(fields),
-            tags={} if comment is None else {COMMENT: comment},
+            tags=alter.with_tag({}, COMMENT, comment),
         )
         chosen = {"data_inlining_row_limit": 0} | dict(options or {})
         normalised = dict(normalise_option(key, value) for key, value in chosen.items())
@@ -284,11 +289,12 @@ class Definer(LocalReader):
             uuid=uuid.uuid4(),
             schema_id=self.schema(wanted.schema).id,
             name=wanted,
-            sql=sql,
-            dialect=dialect,
-            column_aliases=tuple(column_aliases),
-            tags=dict(tags or {}),
+            sql=check_text(sql, f"the query of {wanted}"),
+            dialect=check_text(dialect, f"the dialect of {wanted}"),
+            column_aliases=tuple(check_identifier(a, "column of a view") for a in column_aliases),
         )
+        for key, value in (tags or {}).items():
+            view = replace(view, tags=alter.with_tag(view.tags, key, value))
         self.changes.views[view.id] = Entry(None, view)
         return view
 

@@ -12,7 +12,7 @@ from ducklake_spark.catalog.local import Entry, LocalChanges, changed
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.changes import Change
 from ducklake_spark.spec.changes import ChangeKind as Kind
-from ducklake_spark.spec.model import Column, Schema, Table, View
+from ducklake_spark.spec.model import Column, Macro, Schema, Table, View
 from ducklake_spark.spec.names import QualifiedName, quote
 from ducklake_spark.spec.types import DataType, Primitive
 
@@ -25,6 +25,8 @@ def add_definitions(batch: Batch, changes: LocalChanges) -> None:
         _add_table(batch, table)
     for _, view in changed(changes.views):
         _add_view(batch, view)
+    for macro in changes.dropped_macros.values():
+        _drop_macro(batch, macro)
     for (key, scope, scope_id), value in changes.options.items():
         _add_option(batch, key, scope, scope_id, value)
 
@@ -87,10 +89,8 @@ def _add_table(batch: Batch, entry: Entry[Table]) -> None:
     if before is None or before.name != after.name or any(altered):
         version = {"schema_version": batch.head.schema_version + 1}  # this commit changes it
         batch.begin(tables.schema_versions, table_id=table_id, **version)
-    if before is not None and any((*altered, *silent)):
-        _note(batch, Kind.ALTERED_TABLE, table_id)
-    if before is None and (after.partition_fields or after.sort):
-        # The reference logs these as changes of their own, also in the commit that creates.
+    # The reference logs layout and comments as changes of their own, also of a new table.
+    if any((*altered, *silent)) or (before is None and after.partition_fields):
         _note(batch, Kind.ALTERED_TABLE, table_id)
 
 
@@ -275,7 +275,7 @@ def _add_view(batch: Batch, entry: Entry[View]) -> None:
     if before is None or before.name != after.name:
         _note(batch, Kind.CREATED_VIEW, after.name)
         _write_view(batch, before, after, view_id)
-    if _add_tags(batch, before, after, view_id) and before is not None:
+    if _add_tags(batch, before, after, view_id):
         _note(batch, Kind.ALTERED_VIEW, view_id)
 
 
@@ -292,6 +292,12 @@ def _write_view(batch: Batch, before: View | None, after: View, view_id: int) ->
         sql=after.sql,
         column_aliases=",".join(quote(alias) for alias in after.column_aliases),
     )
+
+
+def _drop_macro(batch: Batch, macro: Macro) -> None:
+    is_table = any(implementation.kind == "table" for implementation in macro.implementations)
+    _note(batch, Kind.DROPPED_TABLE_MACRO if is_table else Kind.DROPPED_SCALAR_MACRO, macro.id)
+    batch.end(tables.macro, tables.macro.c.macro_id == macro.id)
 
 
 def _add_option(

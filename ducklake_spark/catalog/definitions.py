@@ -1,6 +1,7 @@
 """Reads definitions at a snapshot: schemas, tables with their column trees, views, macros.
 
-A question about one table reads that table's rows only.
+A question about one table reads that table's rows only. Statements are put together once, with
+parameters for what differs: to build one anew costs several times what it takes to run it.
 """
 
 from __future__ import annotations
@@ -9,7 +10,19 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, func, or_, select
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    String,
+    and_,
+    bindparam,
+    func,
+    or_,
+    select,
+)
 from sqlalchemy import Table as SqlTable
 
 from ducklake_spark.errors import CatalogDamagedError
@@ -34,23 +47,51 @@ from ducklake_spark.spec.partitions import parse_transform
 from ducklake_spark.spec.paths import StoredPath
 from ducklake_spark.spec.types import DataType, list_of, map_of, parse_type, struct_of
 
+# Parameters of the statements below, by the same names.
+_SNAPSHOT = bindparam("snapshot_id", type_=BigInteger)
+_SCHEMA = bindparam("schema_id", type_=BigInteger)
+_TABLE = bindparam("table_id", type_=BigInteger)
+_NAME = bindparam("name", type_=String)
 
-def visible(table: SqlTable, snapshot_id: int) -> ColumnElement[bool]:
-    """Rows that a snapshot sees: begun by then and not ended by then."""
+
+def visible(table: SqlTable) -> ColumnElement[bool]:
+    """Rows that the snapshot in the parameter `snapshot_id` sees: begun, and not ended by then."""
     return and_(
-        table.c.begin_snapshot <= snapshot_id,
-        or_(table.c.end_snapshot.is_(None), table.c.end_snapshot > snapshot_id),
+        table.c.begin_snapshot <= _SNAPSHOT,
+        or_(table.c.end_snapshot.is_(None), table.c.end_snapshot > _SNAPSHOT),
     )
+
+
+# --- tags ---
+
+Tagged = tuple[Row[Any], dict[str, str]]
+
+
+def _with_tags(table: SqlTable, tags: SqlTable, belongs: ColumnElement[bool]) -> Select[Any]:
+    """The rows of a table, each with one of its tags: as often as there are tags, at least once."""
+    joined = table.outerjoin(tags, and_(belongs, visible(tags)))
+    return select(table, tags.c.key, tags.c.value).select_from(joined).where(visible(table))
+
+
+def _grouped(rows: Iterable[Row[Any]], key: str) -> list[Tagged]:
+    """Each row once, with all its tags."""
+    found: dict[int, Tagged] = {}
+    for row in rows:
+        _, tags = found.setdefault(row._mapping[key], (row, {}))
+        if row.key is not None:
+            tags[row.key] = row.value
+    return list(found.values())
 
 
 # --- schemas ---
 
+_SCHEMAS = _with_tags(
+    tables.schema, tables.tag, tables.tag.c.object_id == tables.schema.c.schema_id
+).order_by(tables.schema.c.schema_id)
+
 
 def read_schemas(connection: Connection, snapshot_id: int) -> list[Schema]:
-    rows = connection.execute(
-        select(tables.schema).where(visible(tables.schema, snapshot_id)).order_by("schema_id")
-    ).all()
-    tags = _read_tags(connection, snapshot_id, [row.schema_id for row in rows])
+    rows = connection.execute(_SCHEMAS, {"snapshot_id": snapshot_id})
     return [
         Schema(
             id=row.schema_id,
@@ -58,62 +99,71 @@ def read_schemas(connection: Connection, snapshot_id: int) -> list[Schema]:
             name=row.schema_name,
             path=StoredPath(row.path, bool(row.path_is_relative)),
             begin_snapshot=row.begin_snapshot,
-            tags=tags[row.schema_id],
+            tags=tags,
         )
-        for row in rows
+        for row, tags in _grouped(rows, "schema_id")
     ]
 
 
 # --- tables ---
 
+_LISTED_TABLES = (
+    select(tables.table.c.table_id, tables.table.c.table_name)
+    .where(tables.table.c.schema_id == _SCHEMA, visible(tables.table))
+    .order_by(tables.table.c.table_id)
+)
+
 
 def list_tables(connection: Connection, snapshot_id: int, schema: Schema) -> list[TableEntry]:
-    t = tables.table.c
-    query = (
-        select(t.table_id, t.table_name)
-        .where(t.schema_id == schema.id, visible(tables.table, snapshot_id))
-        .order_by(t.table_id)
-    )
+    parameters = {"snapshot_id": snapshot_id, "schema_id": schema.id}
     return [
         TableEntry(row.table_id, schema.id, QualifiedName(schema.name, row.table_name))
-        for row in connection.execute(query)
+        for row in connection.execute(_LISTED_TABLES, parameters)
     ]
 
 
-def find_table(
-    connection: Connection, snapshot_id: int, schema: Schema, name: str
-) -> Row[Any] | None:
-    """The row of a table by name; the database narrows, `fold` decides."""
-    return _find_named(
-        connection, select(tables.table), tables.table, "table_name", snapshot_id, schema, name
+def _named(table: SqlTable, id_column: str, name_column: str) -> Select[Any]:
+    """Rows that may have the name `fold` tells to be the one that is wanted."""
+    stored = table.c[name_column]
+    return _with_tags(table, tables.tag, tables.tag.c.object_id == table.c[id_column]).where(
+        table.c.schema_id == _SCHEMA, func.lower(stored) == func.lower(_NAME)
     )
 
 
-def _find_named(
+_TABLE_NAMED = _named(tables.table, "table_id", "table_name")
+_COLUMNS = (
+    _with_tags(
+        tables.column,
+        tables.column_tag,
+        and_(
+            tables.column_tag.c.table_id == tables.column.c.table_id,
+            tables.column_tag.c.column_id == tables.column.c.column_id,
+        ),
+    )
+    .where(tables.column.c.table_id == _TABLE)
+    .order_by(tables.column.c.column_order, tables.column.c.column_id)
+)
+
+
+def find_table(
+    connection: Connection, snapshot_id: int, schema: Schema, name: str, data_path: str
+) -> Table | None:
+    """A table's whole definition, by name."""
+    parameters = {"snapshot_id": snapshot_id, "schema_id": schema.id, "name": name}
+    for row, tags in _grouped(connection.execute(_TABLE_NAMED, parameters), "table_id"):
+        if fold(row.table_name) == fold(name):
+            return _read_table(connection, snapshot_id, schema, row, tags, data_path)
+    return None
+
+
+def _read_table(
     connection: Connection,
-    query: Select[Any],
-    table: SqlTable,
-    name_column: str,
     snapshot_id: int,
     schema: Schema,
-    name: str,
-) -> Row[Any] | None:
-    stored = table.c[name_column]
-    candidates = connection.execute(
-        query.where(
-            table.c.schema_id == schema.id,
-            visible(table, snapshot_id),
-            or_(stored == name, func.lower(stored) == func.lower(name)),
-        )
-    ).all()
-    return next((row for row in candidates if fold(row._mapping[stored]) == fold(name)), None)
-
-
-def read_table(
-    connection: Connection, snapshot_id: int, schema: Schema, row: Row[Any], data_path: str
+    row: Row[Any],
+    tags: Mapping[str, str],
+    data_path: str,
 ) -> Table:
-    """A table's whole definition, from its row in ducklake_table."""
-    tags = _read_tags(connection, snapshot_id, [row.table_id])
     path = StoredPath(row.path, bool(row.path_is_relative))
     return Table(
         id=row.table_id,
@@ -125,32 +175,24 @@ def read_table(
         columns=read_columns(connection, snapshot_id, row.table_id),
         partition=_read_partition(connection, snapshot_id, row.table_id),
         sort=_read_sort(connection, snapshot_id, row.table_id),
-        tags=tags[row.table_id],
+        tags=tags,
         begin_snapshot=row.begin_snapshot,
     )
 
 
 def read_columns(connection: Connection, snapshot_id: int, table_id: int) -> tuple[Column, ...]:
     """The column trees of a table."""
-    c = tables.column
-    rows = connection.execute(
-        select(c)
-        .where(c.c.table_id == table_id, visible(c, snapshot_id))
-        .order_by(c.c.column_order, c.c.column_id)
-    ).all()
-    children: defaultdict[int | None, list[Row[Any]]] = defaultdict(list)
-    for row in rows:
-        children[row.parent_column].append(row)
-    tags = _read_column_tags(connection, snapshot_id, table_id)
-    return tuple(_column(row, children, tags) for row in children[None])
+    parameters = {"snapshot_id": snapshot_id, "table_id": table_id}
+    children: defaultdict[int | None, list[Tagged]] = defaultdict(list)
+    for row, tags in _grouped(connection.execute(_COLUMNS, parameters), "column_id"):
+        children[row.parent_column].append((row, tags))
+    return tuple(_column(*root, children) for root in children[None])
 
 
 def _column(
-    row: Row[Any],
-    children: Mapping[int | None, list[Row[Any]]],
-    tags: Mapping[int, Mapping[str, str]],
+    row: Row[Any], tags: Mapping[str, str], children: Mapping[int | None, list[Tagged]]
 ) -> Column:
-    nested = tuple(_column(child, children, tags) for child in children.get(row.column_id, ()))
+    nested = tuple(_column(*child, children) for child in children.get(row.column_id, ()))
     return Column(
         id=row.column_id,
         name=row.column_name,
@@ -160,7 +202,7 @@ def _column(
         initial_default=row.initial_default,
         default=Default(row.default_value, row.default_value_type, row.default_value_dialect),
         children=nested,
-        tags=tags.get(row.column_id, {}),
+        tags=tags,
     )
 
 
@@ -181,25 +223,49 @@ def _type(row: Row[Any], nested: Sequence[Column]) -> DataType:
     return parse_type(row.column_type)
 
 
+_HIGHEST_COLUMN_ID = select(func.max(tables.column.c.column_id)).where(
+    tables.column.c.table_id == _TABLE
+)
+
+
 def next_column_id(connection: Connection, table_id: int) -> int:
     """The first column id never used in a table: dropped ids are not used again (FORMAT 1.4)."""
-    c = tables.column.c
     highest: int | None = connection.execute(
-        select(func.max(c.column_id)).where(c.table_id == table_id)
+        _HIGHEST_COLUMN_ID, {"table_id": table_id}
     ).scalar_one()
     return (highest or 0) + 1
+
+
+def _in_force(
+    info: SqlTable, key: SqlTable, id_column: str, order_column: str, *, outer: bool
+) -> Select[Any]:
+    """What is in force for a table, a row for each of its keys."""
+    joined = info.join(key, info.c[id_column] == key.c[id_column], isouter=outer)
+    return (
+        select(info.c[id_column].label("id"), key)
+        .select_from(joined)
+        .where(info.c.table_id == _TABLE, visible(info))
+        .order_by(info.c[id_column], key.c[order_column])
+    )
+
+
+_PARTITION = _in_force(
+    tables.partition_info,
+    tables.partition_column,
+    "partition_id",
+    "partition_key_index",
+    outer=True,
+)
+_SORT = _in_force(
+    tables.sort_info, tables.sort_expression, "sort_id", "sort_key_index", outer=False
+)
 
 
 def _read_partition(
     connection: Connection, snapshot_id: int, table_id: int
 ) -> PartitionSpec | None:
-    info, key = tables.partition_info, tables.partition_column
-    rows = connection.execute(
-        select(info.c.partition_id, key.c.column_id, key.c.transform)
-        .select_from(info.outerjoin(key, info.c.partition_id == key.c.partition_id))
-        .where(info.c.table_id == table_id, visible(info, snapshot_id))
-        .order_by(info.c.partition_id, key.c.partition_key_index)
-    ).all()
+    parameters = {"snapshot_id": snapshot_id, "table_id": table_id}
+    rows = connection.execute(_PARTITION, parameters).all()
     if not rows:
         return None
     fields = (
@@ -207,17 +273,12 @@ def _read_partition(
         for row in rows
         if row.column_id is not None
     )
-    return PartitionSpec(rows[0].partition_id, tuple(fields))
+    return PartitionSpec(rows[0].id, tuple(fields))
 
 
 def _read_sort(connection: Connection, snapshot_id: int, table_id: int) -> SortOrder | None:
-    info, key = tables.sort_info, tables.sort_expression
-    rows = connection.execute(
-        select(info.c.sort_id, key)
-        .select_from(info.join(key, info.c.sort_id == key.c.sort_id))
-        .where(info.c.table_id == table_id, visible(info, snapshot_id))
-        .order_by(info.c.sort_id, key.c.sort_key_index)
-    ).all()
+    parameters = {"snapshot_id": snapshot_id, "table_id": table_id}
+    rows = connection.execute(_SORT, parameters).all()
     if not rows:
         return None
     keys = (
@@ -229,28 +290,32 @@ def _read_sort(connection: Connection, snapshot_id: int, table_id: int) -> SortO
         )
         for row in rows
     )
-    return SortOrder(rows[0].sort_id, tuple(keys))
+    return SortOrder(rows[0].id, tuple(keys))
 
 
 # --- views and macros ---
 
 
+_VIEW_NAMED = _named(tables.view, "view_id", "view_name")
+_VIEWS = (
+    _with_tags(tables.view, tables.tag, tables.tag.c.object_id == tables.view.c.view_id)
+    .where(tables.view.c.schema_id == _SCHEMA)
+    .order_by(tables.view.c.view_id)
+)
+
+
 def list_views(connection: Connection, snapshot_id: int, schema: Schema) -> list[View]:
-    v = tables.view
-    rows = connection.execute(
-        select(v).where(v.c.schema_id == schema.id, visible(v, snapshot_id)).order_by(v.c.view_id)
-    ).all()
-    tags = _read_tags(connection, snapshot_id, [row.view_id for row in rows])
-    return [_view(row, schema, tags[row.view_id]) for row in rows]
+    parameters = {"snapshot_id": snapshot_id, "schema_id": schema.id}
+    rows = connection.execute(_VIEWS, parameters)
+    return [_view(row, schema, tags) for row, tags in _grouped(rows, "view_id")]
 
 
 def find_view(connection: Connection, snapshot_id: int, schema: Schema, name: str) -> View | None:
-    row = _find_named(
-        connection, select(tables.view), tables.view, "view_name", snapshot_id, schema, name
-    )
-    if row is None:
-        return None
-    return _view(row, schema, _read_tags(connection, snapshot_id, [row.view_id])[row.view_id])
+    parameters = {"snapshot_id": snapshot_id, "schema_id": schema.id, "name": name}
+    for row, tags in _grouped(connection.execute(_VIEW_NAMED, parameters), "view_id"):
+        if fold(row.view_name) == fold(name):
+            return _view(row, schema, tags)
+    return None
 
 
 def _view(row: Row[Any], schema: Schema, tags: Mapping[str, str]) -> View:
@@ -280,13 +345,15 @@ def parse_aliases(text: str) -> tuple[str, ...]:
     return tuple(names)
 
 
+_MACROS = (
+    select(tables.macro.c.macro_id, tables.macro.c.macro_name)
+    .where(tables.macro.c.schema_id == _SCHEMA, visible(tables.macro))
+    .order_by(tables.macro.c.macro_id)
+)
+
+
 def list_macros(connection: Connection, snapshot_id: int, schema: Schema) -> list[Macro]:
-    m = tables.macro
-    rows = connection.execute(
-        select(m.c.macro_id, m.c.macro_name)
-        .where(m.c.schema_id == schema.id, visible(m, snapshot_id))
-        .order_by(m.c.macro_id)
-    ).all()
+    rows = connection.execute(_MACROS, {"snapshot_id": snapshot_id, "schema_id": schema.id}).all()
     return [
         Macro(row.macro_id, schema.id, row.macro_name, _implementations(connection, row.macro_id))
         for row in rows
@@ -309,32 +376,3 @@ def _implementations(connection: Connection, macro_id: int) -> tuple[MacroImplem
         MacroImplementation(row.dialect, row.sql, row.type, tuple(parameters[row.impl_id]))
         for row in rows
     )
-
-
-# --- tags ---
-
-
-def _read_tags(
-    connection: Connection, snapshot_id: int, object_ids: Iterable[int]
-) -> defaultdict[int, dict[str, str]]:
-    t = tables.tag
-    wanted = list(object_ids)
-    tags: defaultdict[int, dict[str, str]] = defaultdict(dict)
-    if wanted:
-        for row in connection.execute(
-            select(t).where(t.c.object_id.in_(wanted), visible(t, snapshot_id))
-        ):
-            tags[row.object_id][row.key] = row.value
-    return tags
-
-
-def _read_column_tags(
-    connection: Connection, snapshot_id: int, table_id: int
-) -> defaultdict[int, dict[str, str]]:
-    t = tables.column_tag
-    tags: defaultdict[int, dict[str, str]] = defaultdict(dict)
-    for row in connection.execute(
-        select(t).where(t.c.table_id == table_id, visible(t, snapshot_id))
-    ):
-        tags[row.column_id][row.key] = row.value
-    return tags

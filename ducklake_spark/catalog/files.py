@@ -17,11 +17,10 @@ from sqlalchemy import (
     Row,
     Select,
     and_,
-    column,
+    bindparam,
     or_,
     select,
 )
-from sqlalchemy import table as sql_table
 
 from ducklake_spark.catalog.definitions import visible
 from ducklake_spark.catalog.dialects import CatalogDatabase
@@ -33,6 +32,7 @@ from ducklake_spark.spec.predicates import Predicate, columns_of, might_match
 from ducklake_spark.spec.stats import ColumnStats, TableColumnStats
 
 _data, _delete = tables.data_file, tables.delete_file
+_TABLE = bindparam("table_id", type_=BigInteger)
 # Above this, a list of file ids costs more than reading all rows of the table.
 _MANY = 500
 
@@ -52,7 +52,9 @@ def read_files(
     """
     types = {c.id: c.type for c in table.walk()}
     condition = not_ruled_out(database, table.id, predicate, types) if predicate else None
-    rows = connection.execute(_files_query(snapshot_id, table.id, condition)).all()
+    parameters = {"snapshot_id": snapshot_id, "table_id": table.id}
+    query = _FILES if condition is None else _FILES.where(condition)
+    rows = connection.execute(query, parameters).all()
     ids = [row.data_file_id for row in rows]
     wanted = set(stats_of) | (columns_of(predicate) if predicate else set())
     stats = _read_stats(connection, table.id, ids, wanted)
@@ -72,21 +74,17 @@ def read_files(
     return [file for file in files if might_match(predicate, file.stats, types)]
 
 
-def _files_query(
-    snapshot_id: int, table_id: int, condition: ColumnElement[bool] | None
-) -> Select[Any]:
-    live_delete = and_(
-        _delete.c.data_file_id == _data.c.data_file_id,
-        _delete.c.table_id == _data.c.table_id,
-        visible(_delete, snapshot_id),
-    )
-    query = (
-        select(_data, *(c.label(f"delete_{c.name}") for c in _delete.c))
-        .select_from(_data.outerjoin(_delete, live_delete))
-        .where(_data.c.table_id == table_id, visible(_data, snapshot_id))
-        .order_by(_data.c.file_order, _data.c.data_file_id)
-    )
-    return query if condition is None else query.where(condition)
+_LIVE_DELETE = and_(
+    _delete.c.data_file_id == _data.c.data_file_id,
+    _delete.c.table_id == _data.c.table_id,
+    visible(_delete),
+)
+_FILES = (
+    select(_data, *(c.label(f"delete_{c.name}") for c in _delete.c))
+    .select_from(_data.outerjoin(_delete, _LIVE_DELETE))
+    .where(_data.c.table_id == _TABLE, visible(_data))
+    .order_by(_data.c.file_order, _data.c.data_file_id)
+)
 
 
 def _data_file(row: Row[Any], location: str) -> DataFile:
@@ -179,25 +177,27 @@ def read_inlined_deletes(
     name = inlined_delete_table(table_id)
     if not database.table_exists(connection, name):
         return {}
-    file_id, row_id, begin = (
-        column(c, BigInteger) for c in ("file_id", "row_id", "begin_snapshot")
-    )
-    stored = sql_table(name, file_id, row_id, begin)
+    stored = tables.inlined_table(name, "file_id", "row_id", "begin_snapshot")
     positions: defaultdict[int, list[int]] = defaultdict(list)
-    for row in connection.execute(select(stored).where(begin <= snapshot_id)):
+    for row in connection.execute(select(stored).where(stored.c.begin_snapshot <= snapshot_id)):
         positions[row.file_id].append(row.row_id)
     return positions
 
 
 # --- statistics of a whole table ---
 
+_stats = tables.table_stats.c
+_TABLE_STATS = select(_stats.record_count, _stats.next_row_id, _stats.file_size_bytes).where(
+    _stats.table_id == _TABLE
+)
+_TABLE_COLUMN_STATS = select(tables.table_column_stats).where(
+    tables.table_column_stats.c.table_id == _TABLE
+)
+
 
 def read_table_stats(connection: Connection, table_id: int) -> TableStats | None:
     """The counts of a table, or None if nothing was ever written to it."""
-    s = tables.table_stats.c
-    row = connection.execute(
-        select(s.record_count, s.next_row_id, s.file_size_bytes).where(s.table_id == table_id)
-    ).first()
+    row = connection.execute(_TABLE_STATS, {"table_id": table_id}).first()
     if row is None:
         return None
     return TableStats(row.record_count, row.next_row_id, row.file_size_bytes)
@@ -205,7 +205,6 @@ def read_table_stats(connection: Connection, table_id: int) -> TableStats | None
 
 def read_table_column_stats(connection: Connection, table_id: int) -> dict[int, TableColumnStats]:
     """The statistics of a table's columns; a column without a row has unknown ones (rule 2)."""
-    s = tables.table_column_stats
     return {
         row.column_id: TableColumnStats(
             column_id=row.column_id,
@@ -215,7 +214,7 @@ def read_table_column_stats(connection: Connection, table_id: int) -> dict[int, 
             max_value=row.max_value,
             extra_stats=row.extra_stats,
         )
-        for row in connection.execute(select(s).where(s.c.table_id == table_id))
+        for row in connection.execute(_TABLE_COLUMN_STATS, {"table_id": table_id})
     }
 
 

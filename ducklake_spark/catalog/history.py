@@ -5,18 +5,21 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, select
+from sqlalchemy import ColumnElement, Connection, Row, select
 
-from ducklake_spark.errors import CatalogDamagedError, NotFoundError
+from ducklake_spark.errors import CatalogDamagedError, ConfigError, NotFoundError
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.changes import parse_changes
 from ducklake_spark.spec.model import Commit, Snapshot
 
 _s = tables.snapshot.c
+_NEWEST_FIRST = select(tables.snapshot).order_by(_s.snapshot_id.desc())
+_IDS = range(2**63)  # what a database can be asked for
+_NEWEST = _NEWEST_FIRST.limit(1)
 
 
 def latest_snapshot(connection: Connection) -> Snapshot:
-    row = connection.execute(_newest_first().limit(1)).first()
+    row = connection.execute(_NEWEST).first()
     if row is None:
         raise CatalogDamagedError(
             "The catalog has no snapshot at all.",
@@ -26,7 +29,10 @@ def latest_snapshot(connection: Connection) -> Snapshot:
 
 
 def snapshot_by_id(connection: Connection, snapshot_id: int) -> Snapshot:
-    row = connection.execute(select(tables.snapshot).where(_s.snapshot_id == snapshot_id)).first()
+    row = None
+    if snapshot_id in _IDS:
+        query = select(tables.snapshot).where(_s.snapshot_id == snapshot_id)
+        row = connection.execute(query).first()
     if row is None:
         raise NotFoundError(f"Snapshot {snapshot_id}, {_range(connection)},")
     return _snapshot(row)
@@ -34,9 +40,14 @@ def snapshot_by_id(connection: Connection, snapshot_id: int) -> Snapshot:
 
 def snapshot_at(connection: Connection, when: datetime.datetime) -> Snapshot:
     """The state of the lake at a point in time: the newest snapshot made by then."""
+    if when.tzinfo is None:
+        raise ConfigError(
+            f"The time {when.isoformat()} names no moment, for it has no time zone.",
+            hint="Give one, such as: datetime.now(UTC).",
+        )
     # The times are text in SQLite, comparable as such but for trimmed fractions, so the database
     # narrows by snapshot order and the decision is made on real times.
-    for row in connection.execute(_newest_first()):
+    for row in connection.execute(_NEWEST_FIRST):
         if row.snapshot_time <= when:
             return _snapshot(row)
     raise NotFoundError(f"A snapshot at {when.isoformat()}, {_range(connection)},")
@@ -68,10 +79,6 @@ def read_commits(
         )
         for row in connection.execute(query)
     ]
-
-
-def _newest_first() -> Select[Any]:
-    return select(tables.snapshot).order_by(_s.snapshot_id.desc())
 
 
 def _snapshot(row: Row[Any]) -> Snapshot:

@@ -13,20 +13,22 @@ from sqlalchemy import (
     BigInteger,
     ColumnElement,
     Connection,
+    Select,
     String,
     cast,
     column,
     func,
+    literal_column,
     or_,
     select,
 )
-from sqlalchemy import table as sql_table
 
 from ducklake_spark.catalog.definitions import read_columns
 from ducklake_spark.catalog.dialects import CatalogDatabase
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.evolution import initial_value, reshape
 from ducklake_spark.spec.model import Column, InlinedRow, Table
+from ducklake_spark.spec.names import fold
 from ducklake_spark.spec.types import SIGNED, UNSIGNED, DataType
 from ducklake_spark.spec.values import parse_nested, parse_text
 
@@ -97,8 +99,13 @@ def _read_one(
     stored: Sequence[Column],
     condition: ColumnElement[bool],
 ) -> list[InlinedRow]:
-    values = [_selected(database, c) for c in stored]
-    query = select(_ROW_ID, _BEGIN, _END, *values).select_from(sql_table(name)).where(condition)
+    names = _stored_names(connection, name)
+    values = [_selected(database, c.type, names.get(fold(c.name), c.name)) for c in stored]
+    query = (
+        select(_ROW_ID, _BEGIN, _END, *values)
+        .select_from(tables.inlined_table(name))
+        .where(condition)
+    )
     decoders = [_decoder(c.type) for c in stored]
     old = {c.id: (c, at) for at, c in enumerate(stored)}
 
@@ -118,9 +125,21 @@ def _read_one(
     return found
 
 
-def _selected(database: CatalogDatabase, stored: Column) -> ColumnElement[Any]:
-    named: ColumnElement[Any] = column(stored.name)
-    if stored.type.name in _NATIVE or database.kind == "sqlite":
+def _stored_names(connection: Connection, table_name: str) -> dict[str, str]:
+    """The real names of an inlined table's columns, by folded name.
+
+    DuckDB does not quote a name for its capitals alone, and PostgreSQL then folds it.
+    """
+    nothing: Select[Any] = (
+        select(literal_column("*")).select_from(tables.inlined_table(table_name)).limit(0)
+    )
+    names = connection.execute(nothing).keys()
+    return {fold(name): name for name in names}
+
+
+def _selected(database: CatalogDatabase, data_type: DataType, name: str) -> ColumnElement[Any]:
+    named: ColumnElement[Any] = column(name)
+    if data_type.name in _NATIVE or database.kind == "sqlite":
         return named
     return cast(named, String)
 

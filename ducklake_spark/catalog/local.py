@@ -18,6 +18,7 @@ from ducklake_spark.spec.model import (
     DataFile,
     DeleteFile,
     InlinedRow,
+    Macro,
     NameMapping,
     NewDataFile,
     Schema,
@@ -114,6 +115,7 @@ class LocalChanges:
     schemas: dict[int, Entry[Schema]] = field(default_factory=dict)
     tables: dict[int, Entry[Table]] = field(default_factory=dict)
     views: dict[int, Entry[View]] = field(default_factory=dict)
+    dropped_macros: dict[int, Macro] = field(default_factory=dict)
     data: dict[int, TableData] = field(default_factory=dict)
     options: dict[OptionKey, str | None] = field(default_factory=dict)
 
@@ -255,8 +257,8 @@ class LocalReader:
             record_count=new.record_count,
             file_size_bytes=new.file_size_bytes,
             footer_size=new.footer_size,
-            # Row ids of uncommitted rows are provisional: unique, and above all committed ones.
-            row_id_start=(2**61) - file.id * 2**32 if new.takes_row_ids else None,
+            # Rows get their ids when they are committed; files may hold ids of their own.
+            row_id_start=None,
             begin_snapshot=self.snapshot.id + 1,
             partition_id=table.partition.id if table.partition and new.partition_values else None,
             partition_values=new.partition_values,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from sqlalchemy import ColumnElement, Connection, and_, or_, select
+from sqlalchemy import BigInteger, Connection, and_, bindparam, or_, select
 
 from ducklake_spark.spec import tables
 
@@ -16,6 +16,14 @@ Scope = Literal["schema", "table"] | None
 _FACTS = {"version", "created_by", "data_path", "encrypted"}
 
 _m = tables.metadata_table.c
+# No id is NULL, so a scope without one in the parameters has no rows.
+_OPTIONS = select(tables.metadata_table).where(
+    or_(
+        _m.scope.is_(None),
+        and_(_m.scope == "schema", _m.scope_id == bindparam("schema_id", type_=BigInteger)),
+        and_(_m.scope == "table", _m.scope_id == bindparam("table_id", type_=BigInteger)),
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +40,7 @@ def read_options(
     connection: Connection, *, schema_id: int | None = None, table_id: int | None = None
 ) -> list[Option]:
     """The lake's options, with those of one schema and one table if asked for."""
-    wanted: list[ColumnElement[bool]] = [_m.scope.is_(None)]
-    if schema_id is not None:
-        wanted.append(and_(_m.scope == "schema", _m.scope_id == schema_id))
-    if table_id is not None:
-        wanted.append(and_(_m.scope == "table", _m.scope_id == table_id))
-    rows = connection.execute(select(tables.metadata_table).where(or_(*wanted)))
+    rows = connection.execute(_OPTIONS, {"schema_id": schema_id, "table_id": table_id})
     return [
         Option(row.key, row.value, row.scope, row.scope_id) for row in rows if row.key not in _FACTS
     ]

@@ -7,11 +7,21 @@ So a condition here may keep too much and must never drop what it cannot prove.
 from __future__ import annotations
 
 import math
-import re
+from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, false, literal, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    and_,
+    false,
+    intersect,
+    literal,
+    or_,
+    select,
+    union_all,
+)
 
 from ducklake_spark.catalog.dialects import CatalogDatabase, TimeShape
 from ducklake_spark.spec import tables
@@ -25,6 +35,7 @@ from ducklake_spark.spec.predicates import (
     Operator,
     Predicate,
     StartsWith,
+    columns_of,
 )
 from ducklake_spark.spec.stats import has_counts
 from ducklake_spark.spec.types import FLOATS, SIGNED, UNSIGNED, DataType
@@ -55,33 +66,67 @@ def not_ruled_out(
     types: Mapping[int, DataType],
 ) -> ColumnElement[bool] | None:
     """A condition on ducklake_data_file, or None if the database can contribute nothing."""
-    match predicate:
-        case AllOf(parts):
-            conditions = [not_ruled_out(database, table_id, part, types) for part in parts]
-            known = [condition for condition in conditions if condition is not None]
-            return and_(*known) if known else None
-        case AnyOf(parts):
-            conditions = [not_ruled_out(database, table_id, part, types) for part in parts]
-            known = [condition for condition in conditions if condition is not None]
-            return or_(*known) if known and len(known) == len(parts) else None
-    ruled_out = _ruled_out(database, predicate, types[predicate.column_id])
-    if ruled_out is None:
-        return None
-    excluded = select(_s.data_file_id).where(
-        _s.table_id == table_id, _s.column_id == predicate.column_id, ruled_out
-    )
-    return tables.data_file.c.data_file_id.not_in(excluded)
+    f = tables.data_file.c
+    among = select(f.data_file_id).where(f.table_id == table_id)
+    demands = _by_column(predicate) if isinstance(predicate, AllOf) else [predicate]
+    found = [_ruled_out(database, table_id, demand, types) for demand in demands]
+    conditions = [
+        database.difference(f.data_file_id, among, excluded)
+        for excluded in found
+        if excluded is not None
+    ]
+    return and_(*conditions) if conditions else None
 
 
 def _ruled_out(
     database: CatalogDatabase,
-    predicate: Comparison | OneOf | StartsWith | IsNull | IsNotNull,
-    data_type: DataType,
+    table_id: int,
+    predicate: Predicate,
+    types: Mapping[int, DataType],
+) -> Select[Any] | None:
+    """The ids of files that hold no row for which the predicate is true."""
+    columns = columns_of(predicate)
+    if len(columns) == 1:
+        (column_id,) = columns
+        proof = _proof(database, predicate, types[column_id])
+        if proof is None:
+            return None
+        return select(_s.data_file_id).where(
+            _s.table_id == table_id, _s.column_id == column_id, proof
+        )
+    if not isinstance(predicate, (AllOf, AnyOf)):
+        return None
+    found = [_ruled_out(database, table_id, part, types) for part in _by_column(predicate)]
+    known = [select(excluded.subquery()) for excluded in found if excluded is not None]
+    if not known or (isinstance(predicate, AnyOf) and len(known) < len(found)):
+        return None
+    combined = union_all(*known) if isinstance(predicate, AllOf) else intersect(*known)
+    return select(combined.subquery())
+
+
+def _by_column(predicate: AllOf | AnyOf) -> list[Predicate]:
+    """The parts, those about the same column taken together: one look at its statistics does."""
+    groups: defaultdict[frozenset[int], list[Predicate]] = defaultdict(list)
+    for part in predicate.parts:
+        groups[frozenset(columns_of(part))].append(part)
+    if len(groups) == 1 and len(columns_of(predicate)) > 1:
+        return list(predicate.parts)
+    return [type(predicate)(tuple(parts)) for parts in groups.values()]
+
+
+def _proof(
+    database: CatalogDatabase, predicate: Predicate, data_type: DataType
 ) -> ColumnElement[bool] | None:
-    """Which statistics rows prove that no row of their file satisfies the predicate."""
+    """Which statistics rows of a column prove that no row of their file satisfies the predicate."""
     if not has_counts(data_type):
         return None
     match predicate:
+        case AllOf(parts) | AnyOf(parts):
+            proofs = [_proof(database, part, data_type) for part in parts]
+            known = [proof for proof in proofs if proof is not None]
+            if isinstance(predicate, AllOf):
+                return or_(*known) if known else None
+            return and_(*known) if len(known) == len(proofs) else None
         case IsNull():
             return _s.null_count == 0
         case IsNotNull():
@@ -92,9 +137,8 @@ def _ruled_out(
         case Comparison(operator=operator, value=value):
             return _outside(database, data_type, operator, value)
         case OneOf(values=values) if 0 < len(values) <= _MAX_VALUES:
-            parts = [_outside(database, data_type, "=", value) for value in values]
-            known = [part for part in parts if part is not None]
-            return and_(*known) if len(known) == len(parts) else None
+            parts = tuple(Comparison(predicate.column_id, "=", value) for value in values)
+            return _proof(database, AnyOf(parts), data_type)
         case _:
             return None
 
@@ -138,10 +182,17 @@ def _comparable(
         return database.number(low), database.number(high), middle - margin, middle + margin
     if (shape := _SHAPES.get(name)) is not None:
         text = format_text(value, data_type)
-        if not re.match(shape.value, text):
+        if not shape.fits(text):
             return None
-        exact = database.bytewise(literal(text))
-        return database.shaped(low, shape), database.shaped(high, shape), exact, exact
+        # Of a second's fractions only the second counts: some writers leave zeros at their end.
+        least = text[: len("2024-01-15 10:00:00")]
+        greatest = least if shape is TimeShape.DATE else least + ":"
+        return (
+            database.shaped(low, shape),
+            database.shaped(high, shape),
+            database.bytewise(literal(least)),
+            database.bytewise(literal(greatest)),
+        )
     if name == "varchar" and "\x00" not in value:
         exact = database.bytewise(literal(value))
         return database.bytewise(low), database.bytewise(high), exact, exact

@@ -26,7 +26,7 @@ from ducklake_spark.spec.model import (
     TableStats,
     View,
 )
-from ducklake_spark.spec.names import QualifiedName, fold
+from ducklake_spark.spec.names import QualifiedName, fold, is_storable
 from ducklake_spark.spec.predicates import Predicate
 from ducklake_spark.spec.stats import TableColumnStats
 
@@ -133,21 +133,18 @@ class SnapshotReader:
     def find_table(self, name: Name) -> Table | None:
         """The table of that name in an existing schema, if there is one."""
         wanted = qualified(name)
+        if not is_storable(wanted.name):
+            return None
         if wanted.folded not in self._tables:
             schema = self.schema(wanted.schema)
-            found = self._ask(lambda c: self._read_table(c, schema, wanted.name))
+            path = self._facts.data_path
+            found = self._ask(
+                lambda c: definitions.find_table(c, self._snapshot.id, schema, wanted.name, path)
+            )
             if found is None:
                 return None
             self._tables[wanted.folded] = found
         return self._tables[wanted.folded]
-
-    def _read_table(self, connection: Connection, schema: Schema, name: str) -> Table | None:
-        row = definitions.find_table(connection, self._snapshot.id, schema, name)
-        if row is None:
-            return None
-        return definitions.read_table(
-            connection, self._snapshot.id, schema, row, self._facts.data_path
-        )
 
     def views(self, schema: str) -> list[View]:
         """The views of a schema."""
@@ -162,6 +159,8 @@ class SnapshotReader:
         """The view of that name in an existing schema, if there is one."""
         wanted = qualified(name)
         schema = self.schema(wanted.schema)
+        if not is_storable(wanted.name):
+            return None
         return self._ask(lambda c: definitions.find_view(c, self._snapshot.id, schema, wanted.name))
 
     def macros(self, schema: str) -> list[Macro]:

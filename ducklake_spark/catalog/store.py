@@ -7,15 +7,17 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 from sqlalchemy import Connection, Engine, insert, select
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from ducklake_spark.catalog.dialects import CatalogDatabase, Failure
 from ducklake_spark.catalog.indexes import create_indexes
 from ducklake_spark.errors import (
+    CatalogAccessError,
     CatalogDamagedError,
+    CatalogError,
     CatalogNotFoundError,
     CatalogUnavailableError,
     CatalogVersionError,
@@ -24,6 +26,7 @@ from ducklake_spark.errors import (
 )
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.changes import Change, ChangeKind, format_changes
+from ducklake_spark.spec.names import is_storable
 from ducklake_spark.spec.paths import as_directory, canonical, is_remote
 
 _CREATED_BY = "dbt-ducklake"
@@ -55,27 +58,53 @@ class Store:
         try:
             with self.engine.connect() as connection:
                 yield connection
-        except DBAPIError as error:
+        except (DBAPIError, PoolTimeout) as error:
             raise self.translated(error) from error
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction that commits at the end; driver errors come out as they are."""
+        """A transaction that commits at the end; a commit judges the driver's errors itself."""
         if self.read_only:
             raise ReadOnlyError(
                 f"The lake {self.database.describe()} is open read-only.",
                 hint="Open it without read_only to change it.",
             )
-        with self.database.writing(), self._writer.begin() as connection:
-            yield connection
+        try:
+            with self.database.writing(), self._writer.begin() as connection:
+                yield connection
+        except PoolTimeout as error:
+            raise self.translated(error) from error
 
-    def translated(self, error: DBAPIError) -> Exception:
-        """The driver's error as one a user can act on, if it is about reaching the database."""
-        if self.database.classify(error) is Failure.OTHER:
-            return error
-        return CatalogUnavailableError(
-            f"The catalog {self.database.describe()} did not answer: {error.orig}",
-            hint="Check that the database server runs and is not overloaded, then try again.",
+    def translated(self, error: DBAPIError | PoolTimeout) -> CatalogError:
+        """The driver's error as one a user can act on."""
+        name = self.database.describe()
+        if isinstance(error, PoolTimeout):
+            return CatalogUnavailableError(
+                f"All connections to the catalog {name} stayed in use.",
+                hint="Use fewer threads at once.",
+            )
+        reason = str(error.orig).strip().partition("\n")[0]
+        match self.database.classify(error):
+            case Failure.CONTENTION | Failure.LOST:
+                return CatalogUnavailableError(
+                    f"The catalog {name} did not answer: {reason}",
+                    hint="Check that the database server runs and is not overloaded, "
+                    "then try again.",
+                )
+            case Failure.DENIED:
+                return CatalogAccessError(
+                    f"The catalog {name} may not be used for that: {reason}",
+                    hint="Check what the database user, or the file's permissions, allow. "
+                    "A SQLite file that a crash left unfinished must be opened once for writing.",
+                )
+            case Failure.DAMAGED:
+                return CatalogDamagedError(
+                    f"The catalog {name} is not as a DuckLake catalog should be: {reason}",
+                    hint="A table or column of it is missing or broken; restore it from a backup.",
+                )
+        return CatalogError(
+            f"The catalog {name} refused a statement: {reason}",
+            hint="The database's own message says why; nothing was changed.",
         )
 
     def close(self) -> None:
@@ -95,7 +124,7 @@ def open_store(
     if not database.exists():
         if not create:
             raise _no_lake(database)
-        _make_parent(database)
+        database.make_room()
     store = Store(database, database.create_engine(read_only=read_only), read_only=read_only)
     try:
         with store.reading() as connection:
@@ -117,18 +146,17 @@ def _no_lake(database: CatalogDatabase) -> CatalogNotFoundError:
     )
 
 
-def _make_parent(database: CatalogDatabase) -> None:
-    path = getattr(database, "path", None)
-    if isinstance(path, Path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-
-
 def _path_of_new_lake(database: CatalogDatabase, data_path: str | None) -> str:
-    path = data_path or database.default_data_path()
+    path = data_path if data_path is not None else database.default_data_path()
     if path is None:
         raise DataPathError(
             f"The new lake {database.describe()} needs a data path.",
             hint="Set data_path to the folder or object store prefix that shall hold its files.",
+        )
+    if not path or not is_storable(path):
+        raise DataPathError(
+            f"{path!r} cannot be the data path of the new lake {database.describe()}.",
+            hint="It is a folder or an object store prefix, without NUL characters.",
         )
     return as_directory(path)
 
@@ -148,10 +176,7 @@ def _create_lake(store: Store, data_path: str) -> None:
         with store.reading() as connection:
             if store.database.table_exists(connection, tables.metadata_table.name):
                 return
-        raise CatalogUnavailableError(
-            f"The lake {store.database.describe()} could not be created: {error.orig}",
-            hint="The database user must be allowed to create tables.",
-        ) from error
+        raise store.translated(error) from error
 
 
 def _insert_first_rows(store: Store, connection: Connection, data_path: str) -> None:
@@ -225,4 +250,5 @@ def _check_version(store: Store, version: str | None) -> None:
 def _complete(data_path: str) -> str:
     if is_remote(data_path):
         return as_directory(data_path)
-    return as_directory(os.path.abspath(canonical(data_path)))  # noqa: PTH100 - keeps links
+    local = os.path.expanduser(canonical(data_path))  # noqa: PTH111 - as DuckDB does
+    return as_directory(os.path.abspath(local))  # noqa: PTH100 - keeps links

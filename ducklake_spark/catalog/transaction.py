@@ -17,7 +17,8 @@ from ducklake_spark.errors import (
     UnsupportedFeatureError,
 )
 from ducklake_spark.spec.model import DataFile, NewDataFile, Table
-from ducklake_spark.spec.options import normalise_option
+from ducklake_spark.spec.names import check_text
+from ducklake_spark.spec.options import normalise_option, option_key
 
 
 class Transaction(Definer):
@@ -183,7 +184,8 @@ class Transaction(Definer):
     ) -> None:
         """Set an option of the lake, a schema or a table; None removes it."""
         self._check_open()
-        key, text = normalise_option(name, value) if value is not None else (name.lower(), None)
+        key = option_key(name)
+        text = None if value is None else normalise_option(key, value)[1]
         if table is not None:
             scope: tuple[str | None, int | None] = ("table", self.table(table).id)
         elif schema is not None:
@@ -194,6 +196,8 @@ class Transaction(Definer):
 
 
 def _check_new_file(table: Table, file: NewDataFile) -> None:
+    for text in (file.path.path, *filter(None, file.partition_values)):
+        check_text(text, f"the path or a partition value of a file of {table.name}")
     if len(file.partition_values) != len(table.partition_fields):
         raise InvalidDefinitionError(
             f"The file {file.path.path!r} has {len(file.partition_values)} partition values, "

@@ -139,9 +139,12 @@ class _Scan:
             fields, values = self._by_id()
         else:
             fields, values = self._by_name(mappings[group.mapping_id])
-        hidden = [*self._hidden(group)]
+        # Files with a name mapping hold no such columns: DuckDB would not find them there.
+        hidden = list(self._hidden(group)) if group.mapping_id is None else []
         schema = T.StructType([*fields, *hidden])
         frame = read_files(self.session, list(files.values()), schema)
+        for missing in self._hidden(group) if not hidden else ():
+            frame = frame.withColumn(missing.name, F.lit(None).cast(missing.dataType))
         if group.has_deletes or {ROW_ID, SNAPSHOT_ID, PLACE} & set(self.extras):
             frame = with_places(self.session, frame, files)
         if group.is_partial:

@@ -81,16 +81,16 @@ def _conversion(old: Primitive, new: Primitive) -> Callable[[Any], Any] | None:
     if new.name in _INTEGERS and old.name in _INTEGERS:
         return int
     if new.name in _PER_SECOND and old.name in _PER_SECOND:
-        return _scaler(_PER_SECOND[new.name] / _PER_SECOND[old.name], _INFINITE_TIME)
+        return _scaler(_PER_SECOND[new.name], _PER_SECOND[old.name], _INFINITE_TIME)
     if new.name in _PER_SECOND and old.name == "date":
-        return _scaler(_SECONDS_PER_DAY * _PER_SECOND[new.name], _INFINITE_DAYS)
+        return _scaler(_SECONDS_PER_DAY * _PER_SECOND[new.name], 1, _INFINITE_DAYS)
     return None
 
 
-def _scaler(factor: float, infinite: int) -> Callable[[int], int]:
+def _scaler(times: int, divided_by: int, infinite: int) -> Callable[[int], int]:
     def scale(value: int) -> int:
         if abs(value) == infinite:
             return _INFINITE_TIME if value > 0 else -_INFINITE_TIME
-        return int(value * factor) if factor >= 1 else value // round(1 / factor)
+        return value * times // divided_by  # in integers: a float has not enough digits
 
     return scale

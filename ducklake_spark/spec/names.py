@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from ducklake_spark.errors import InvalidDefinitionError
 
 _PLAIN_PART = re.compile(r'\s*(?:"((?:[^"]|"")*)"|`((?:[^`]|``)*)`|([^."`\s][^."`]*?))\s*(\.|$)')
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _PLAIN_DIRECTORY = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -27,12 +28,27 @@ def quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def is_storable(text: str) -> bool:
+    """Whether every catalog database can hold the text: no NUL, no half of a surrogate pair."""
+    return not _UNSTORABLE.search(text)
+
+
+def check_text(text: str, what: str) -> str:
+    """The text itself, or an error if some catalog database could not hold it."""
+    if not is_storable(text):
+        raise InvalidDefinitionError(
+            f"{text!r} cannot be stored as {what}.",
+            hint="Leave out NUL characters and halves of surrogate pairs.",
+        )
+    return text
+
+
 def check_identifier(name: str, what: str) -> str:
     """The name itself, or an error if no catalog database could hold it."""
-    if not name or "\x00" in name:
+    if not name or not is_storable(name):
         raise InvalidDefinitionError(
             f"{name!r} cannot be the name of a {what}.",
-            hint="A name has at least one character and no NUL character.",
+            hint="A name has at least one character, no NUL, and no half of a surrogate pair.",
         )
     return name
 

@@ -24,11 +24,11 @@ _TRUE, _FALSE = ("true", "t", "yes", "1", "on"), ("false", "f", "no", "0", "off"
 
 
 def _count(value: str) -> str | None:
-    return str(int(value)) if value.isdigit() else None
+    return str(int(value)) if value.isdecimal() else None
 
 
 def _positive(value: str) -> str | None:
-    return str(int(value)) if value.isdigit() and int(value) > 0 else None
+    return str(int(value)) if value.isdecimal() and int(value) > 0 else None
 
 
 def _size(value: str) -> str | None:
@@ -88,11 +88,17 @@ _OPTIONS: dict[str, tuple[Callable[[str], str | None], str]] = {
 OPTION_NAMES = frozenset(_OPTIONS)
 
 
-def normalise_option(name: str, value: object) -> tuple[str, str]:
-    """The stored name and text of an option, or an error that says what it takes."""
+def option_key(name: str) -> str:
+    """The stored name of an option, or an error that suggests others."""
     key = name.lower()
     if key not in _OPTIONS:
         raise NotFoundError(f"The option {name!r}", near=OPTION_NAMES, wanted=key)
+    return key
+
+
+def normalise_option(name: str, value: object) -> tuple[str, str]:
+    """The stored name and text of an option, or an error that says what it takes."""
+    key = option_key(name)
     parse, wanted = _OPTIONS[key]
     text = str(value).strip()
     stored = parse(text)

@@ -5,15 +5,20 @@ Lexical only: symbolic links are resolved where files are touched.
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 from ducklake_spark.errors import PathOutsideLakeError
 
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+)://")
+# file:///x is DuckDB's spelling, file:/x is Hadoop's; with another host it is no local file.
+_LOCAL = re.compile(r"^file:(?://(?:localhost)?(?=/)|(?=/(?!/)))", re.IGNORECASE)
 # One store, several spellings: DuckDB writes s3://, Hadoop reads s3a://.
 _SAME_STORE = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "abfs": "abfss", "az": "abfss"}
+_ON_WINDOWS = os.sep == "\\"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,34 +34,48 @@ class StoredPath:
 
 def as_directory(path: str) -> str:
     """The path with the one trailing slash that every directory in the catalog has."""
-    return path.replace("\\", "/").rstrip("/") + "/" if path else ""
+    return _slashed(path).rstrip("/") + "/" if path else ""
 
 
 def join(parent: str, child: str) -> str:
     return as_directory(parent) + child
 
 
+def local_path(path: str) -> str:
+    """The path without the scheme that says that it is a local one."""
+    return _LOCAL.sub("", path)
+
+
 def is_remote(path: str) -> bool:
     """Whether the path names an object store rather than a local file."""
-    match = _SCHEME.match(path)
-    return match is not None and match.group(1).lower() != "file"
+    return _SCHEME.match(local_path(path)) is not None
 
 
 def canonical(path: str) -> str:
-    """One spelling for every way to write the same path; `..` may not climb out of a store."""
-    match = _SCHEME.match(path)
-    if match is None:
-        return posixpath.normpath(path.replace("\\", "/"))
-    scheme = match.group(1).lower()
-    rest = posixpath.normpath("/" + path[match.end() :].replace("\\", "/").lstrip("/"))
-    if scheme == "file":
-        return rest
-    return f"{_SAME_STORE.get(scheme, scheme)}:/{rest}"
+    """One spelling for every way to write the same path; `..` may not climb out of a bucket."""
+    path = local_path(path)
+    if _SCHEME.match(path) is None:
+        plain = posixpath.normpath(_slashed(path))
+        # POSIX lets two slashes in front mean something else, and on no system of ours they do.
+        return plain[1:] if plain.startswith("//") and not _ON_WINDOWS else plain
+    store, _, key = _literal(path).partition("://")
+    bucket, _, key = key.partition("/")
+    inner = posixpath.normpath("/" + key.lstrip("/")) if key else ""
+    return f"{store}://{bucket}{inner.rstrip('/')}"
 
 
 def is_inside(root: str, path: str) -> bool:
-    """Whether the path, once normalised, lies below the root."""
-    return canonical(path).startswith(canonical(root).rstrip("/") + "/")
+    """Whether the path lies below the root, whoever reads it.
+
+    Some decode percent signs, some take a backslash for a separator: all must end up inside.
+    """
+    while True:
+        if not (_is_below(root, path) and _is_below(_forward(root), _forward(path))):
+            return False
+        decoded = unquote(path)
+        if decoded == path:
+            return True
+        root, path = unquote(root), decoded
 
 
 def relative_to(root: str, path: str) -> str:
@@ -66,11 +85,44 @@ def relative_to(root: str, path: str) -> str:
             f"{path!r} is not inside {root!r}.",
             hint="Files of a lake are stored below its data path; register others by full path.",
         )
-    return canonical(path)[len(canonical(root).rstrip("/")) + 1 :]
+    return _rest(root, path)
 
 
 def stored_below(root: str, path: str) -> StoredPath:
     """How the catalog stores a path: relative where it lies below root, complete otherwise."""
     if is_inside(root, path):
-        return StoredPath(relative_to(root, path))
+        rest = _rest(root, path)
+        if posixpath.normpath(rest) == rest.rstrip("/") and not rest.startswith("/"):
+            return StoredPath(rest)
     return StoredPath(path, is_relative=False)
+
+
+def _slashed(path: str) -> str:
+    return _forward(path) if _ON_WINDOWS else path
+
+
+def _forward(path: str) -> str:
+    return path.replace("\\", "/")
+
+
+def _literal(path: str) -> str:
+    """A remote path with its store's one name. Keys of objects are what they are: `a//b` and
+    `a/./b` are other objects than `a/b`."""
+    scheme, _, rest = path.partition("://")
+    return f"{_SAME_STORE.get(scheme.lower(), scheme.lower())}://{rest}"
+
+
+def _is_below(root: str, path: str) -> bool:
+    if "\x00" in path:
+        return False
+    above = canonical(root).rstrip("/") + "/"
+    found = canonical(path)
+    if not found.startswith(above) or ".." in found[len(above) :].split("/"):
+        return False
+    return not is_remote(path) or _literal(path).startswith(_literal(root).rstrip("/") + "/")
+
+
+def _rest(root: str, path: str) -> str:
+    if is_remote(path):
+        return _literal(path)[len(_literal(root).rstrip("/")) + 1 :]
+    return canonical(path)[len(canonical(root).rstrip("/")) + 1 :]

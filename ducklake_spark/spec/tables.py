@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import uuid
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import (
@@ -118,6 +119,16 @@ def _uuid(name: str) -> Column[uuid.UUID]:
 
 def _table(name: str, *columns: Column[Any]) -> Table:
     return Table(f"ducklake_{name}", metadata, *columns)
+
+
+@lru_cache(maxsize=1000)
+def inlined_table(name: str, *columns: str) -> Table:
+    """A table of inlined rows or deletes, with those of its BIGINT columns that are asked for.
+
+    A `sqlalchemy.table` would not follow the catalog to its schema. Kept, for SQLAlchemy compiles
+    a statement once for each table object.
+    """
+    return Table(name, MetaData(), *(_int(column) for column in columns))
 
 
 metadata_table = _table(

@@ -326,7 +326,7 @@ class _TypeParser:
 
     def _number(self) -> int:
         token = self._take()
-        if not token.isdigit():
+        if not token.isdecimal():
             raise self._error()
         return int(token)
 

@@ -1,6 +1,17 @@
-"""DataFrames become files of a table, and rows of it go."""
+"""DataFrames become files of a table, and rows of it change and go."""
 
+from ducklake_spark.write.change import Changed, Clause, merge, update
 from ducklake_spark.write.delete import delete
 from ducklake_spark.write.stage import StagedFiles, append, overwrite, stage
 
-__all__ = ["StagedFiles", "append", "delete", "overwrite", "stage"]
+__all__ = [
+    "Changed",
+    "Clause",
+    "StagedFiles",
+    "append",
+    "delete",
+    "merge",
+    "overwrite",
+    "stage",
+    "update",
+]

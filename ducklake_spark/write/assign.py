@@ -6,6 +6,8 @@ number, stops the job at the row that does not.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -29,21 +31,15 @@ _TEXT_SHAPES = {
 }
 
 
-def assigned(frame: DataFrame, table: Table) -> DataFrame:
+def assigned(frame: DataFrame, table: Table, *, keep: Sequence[str] = ()) -> DataFrame:
     """The frame with the table's columns, in order, under the types that Spark shows for them.
 
-    Columns are matched by name; those that are missing take the table's default.
+    Columns are matched by name; those that are missing take the table's default. Columns to
+    `keep` follow as they are.
     """
-    given = {fold(name): name for name in frame.columns}
-    if len(given) < len(frame.columns):
-        raise InvalidDefinitionError(
-            f"Two columns to write to {table.name} have the same name: {', '.join(frame.columns)}."
-        )
-    known = {fold(column.name) for column in table.columns}
-    for name in frame.columns:
-        if fold(name) not in known:
-            near = [column.name for column in table.columns]
-            raise NotFoundError(f"Column {name!r} of {table.name}", near=near, wanted=name)
+    names = [name for name in frame.columns if name not in keep]
+    given = {fold(name): name for name in names}
+    _check_names(names, table)
     types = {field.name: field.dataType for field in frame.schema.fields}
     _refuse_unwritable(table)
     values = []
@@ -54,7 +50,19 @@ def assigned(frame: DataFrame, table: Table) -> DataFrame:
         else:
             value = _cast(F.col(_quoted(source)), types[source], column, table)
             values.append(value.alias(column.name))
-    return frame.select(*values)
+    return frame.select(*values, *keep)
+
+
+def _check_names(names: Sequence[str], table: Table) -> None:
+    if len({fold(name) for name in names}) < len(names):
+        raise InvalidDefinitionError(
+            f"Two columns to write to {table.name} have the same name: {', '.join(names)}."
+        )
+    known = {fold(column.name) for column in table.columns}
+    for name in names:
+        if fold(name) not in known:
+            near = [column.name for column in table.columns]
+            raise NotFoundError(f"Column {name!r} of {table.name}", near=near, wanted=name)
 
 
 def _refuse_unwritable(table: Table) -> None:

@@ -14,8 +14,9 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from ducklake_spark.catalog import Transaction
+from ducklake_spark.scan import ROW_ID
 from ducklake_spark.scan.types import encoded
-from ducklake_spark.spec.model import NewDataFile, Table
+from ducklake_spark.spec.model import NameMapping, NewDataFile, Table
 from ducklake_spark.spec.names import uuid7
 from ducklake_spark.spec.partitions import partition_directory
 from ducklake_spark.spec.paths import StoredPath
@@ -27,6 +28,7 @@ from ducklake_spark.write.assign import assigned
 from ducklake_spark.write.layout import laid_out, partition_texts
 from ducklake_spark.write.mapping import mapping_of
 from ducklake_spark.write.options import writer_options
+from ducklake_spark.write.row_ids import write_with_row_ids
 
 _THREADS = 8
 
@@ -77,21 +79,27 @@ def overwrite(tx: Transaction, name: str, frame: DataFrame) -> StagedFiles:
     return staged
 
 
-def stage(frame: DataFrame, table: Table, options: Mapping[str, str]) -> StagedFiles:
-    """Write the rows of a frame as files of a table that nothing refers to yet."""
-    rows = assigned(frame, table)
-    rows, nan = _watched(rows, table)
+def stage(
+    frame: DataFrame, table: Table, options: Mapping[str, str], *, with_row_ids: bool = False
+) -> StagedFiles:
+    """Write the rows of a frame as files of a table that nothing refers to yet.
+
+    `with_row_ids`: the frame has the rows' ids as ROW_ID, and the files keep them.
+    """
+    kept = [ROW_ID] if with_row_ids else []
+    rows, nan = _watched(assigned(frame, table, keep=kept), table)
     rows, partition_columns = laid_out(rows, table, options)
     values = [encoded(F.col(f"`{c.name}`"), c).alias(c.name) for c in table.columns]
-    rows = rows.select(*values, *partition_columns)
+    rows = rows.select(*values, *kept, *partition_columns)
     name = f"ducklake-{uuid7()}/"
     folder = table.location + name
-    writer = rows.write.options(**writer_options(options))
-    if partition_columns:
-        writer = writer.partitionBy(*partition_columns)
     try:
-        writer.parquet(hadoop_path(folder))
-        files = _described(table, name, _nan_columns(nan, table))
+        if with_row_ids:
+            write_with_row_ids(rows, table, folder, partition_columns, options)
+        else:
+            _write(rows, folder, partition_columns, options)
+        mapping = None if with_row_ids else mapping_of(table)
+        files = _described(table, name, _nan_columns(nan, table), mapping)
         if partition_columns:
             files = _moved(table, files, options)
     except BaseException:
@@ -100,6 +108,15 @@ def stage(frame: DataFrame, table: Table, options: Mapping[str, str]) -> StagedF
     if partition_columns or not files:
         remove_tree(folder)
     return StagedFiles(table.location, tuple(files))
+
+
+def _write(
+    rows: DataFrame, folder: str, partition_columns: Sequence[str], options: Mapping[str, str]
+) -> None:
+    writer = rows.write.options(**writer_options(options))
+    if partition_columns:
+        writer = writer.partitionBy(*partition_columns)
+    writer.parquet(hadoop_path(folder))
 
 
 def _moved(
@@ -142,9 +159,10 @@ def _nan_columns(seen: Observation | None, table: Table) -> dict[int, bool]:
     return {c.id: bool(counts[f"c{c.id}"]) for c in table.columns if f"c{c.id}" in counts}
 
 
-def _described(table: Table, folder: str, nan: Mapping[int, bool]) -> Sequence[NewDataFile]:
+def _described(
+    table: Table, folder: str, nan: Mapping[int, bool], mapping: NameMapping | None
+) -> Sequence[NewDataFile]:
     paths = [path for path in list_files(table.location + folder) if path.endswith(".parquet")]
-    mapping = mapping_of(table)
 
     def describe(path: str) -> NewDataFile:
         stored = StoredPath(folder + path)

@@ -18,9 +18,11 @@ from sqlalchemy import (
     BigInteger,
     ColumnElement,
     Connection,
+    DateTime,
     Double,
     Engine,
     NullPool,
+    TryCast,
     case,
     create_engine,
     func,
@@ -30,14 +32,19 @@ from sqlalchemy import (
 from sqlalchemy.dialects import registry
 from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.sql.compiler import GenericTypeCompiler, SQLCompiler
 
+from ducklake_spark.catalog.dialects.files import holds_database, make_parent
 from ducklake_spark.catalog.dialects.protocol import (
     NUMBER_TEXT,
     CatalogDatabase,
     Failure,
-    TimeShape,
 )
-from ducklake_spark.errors import CatalogUnavailableError, MissingExtraError
+from ducklake_spark.errors import (
+    CatalogAccessError,
+    CatalogUnavailableError,
+    MissingExtraError,
+)
 
 try:
     import duckdb
@@ -45,6 +52,7 @@ except ImportError as error:
     raise MissingExtraError("A DuckDB catalog file", "duckdb") from error
 
 _OPEN_TIMEOUT_S = 10.0
+_MAGIC = b"DUCK"
 _writers: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)
 
 
@@ -64,7 +72,10 @@ class DuckDBDatabase(CatalogDatabase):
         return f"{self.path}.files/"
 
     def exists(self) -> bool:
-        return self.path.is_file()
+        return holds_database(self.path, _MAGIC, at=8, kind="DuckDB")
+
+    def make_room(self) -> None:
+        make_parent(self.path)
 
     def create_engine(self, *, read_only: bool) -> Engine:
         return create_engine(
@@ -86,7 +97,12 @@ class DuckDBDatabase(CatalogDatabase):
                         hint="A DuckDB file serves one process at a time: close the other one, "
                         "or keep the catalog in SQLite or PostgreSQL.",
                     ) from error
-                time.sleep(0.05)
+            except duckdb.Error as error:
+                raise CatalogAccessError(
+                    f"The catalog file {self.path} cannot be opened: {error}",
+                    hint="It may be damaged, or made by a newer DuckDB than the one here.",
+                ) from error
+            time.sleep(0.05)
 
     def writing(self) -> AbstractContextManager[object]:
         return _writers[self.path.absolute()]
@@ -95,6 +111,8 @@ class DuckDBDatabase(CatalogDatabase):
         original = error.orig if isinstance(error, DBAPIError) else error
         if isinstance(original, (duckdb.TransactionException, duckdb.ConstraintException)):
             return Failure.CONTENTION
+        if isinstance(original, (duckdb.CatalogException, duckdb.BinderException)):
+            return Failure.DAMAGED
         return Failure.OTHER
 
     def integer(self, text: ColumnElement[str]) -> ColumnElement[int]:
@@ -103,12 +121,22 @@ class DuckDBDatabase(CatalogDatabase):
     def number(self, text: ColumnElement[str]) -> ColumnElement[float]:
         return case((func.regexp_matches(text, NUMBER_TEXT), try_cast(text, Double)))
 
-    def shaped(self, text: ColumnElement[str], shape: TimeShape) -> ColumnElement[str]:
-        return case((func.regexp_matches(text, shape.value), text))
-
     def table_exists(self, connection: Connection, name: str) -> bool:
         query = text("SELECT 1 FROM duckdb_tables() WHERE table_name = :name AND NOT internal")
         return connection.execute(query, {"name": name}).first() is not None
+
+
+class _Compiler(SQLCompiler):
+    def visit_try_cast(self, element: TryCast[Any], **options: Any) -> str:
+        value, data_type = (
+            self.process(part, **options) for part in (element.clause, element.typeclause)
+        )
+        return f"TRY_CAST({value} AS {data_type})"
+
+
+class _TypeCompiler(GenericTypeCompiler):
+    def visit_datetime(self, type_: DateTime, **options: Any) -> str:
+        return "TIMESTAMPTZ" if type_.timezone else "TIMESTAMP"
 
 
 class DuckDBDialect(DefaultDialect):
@@ -116,6 +144,8 @@ class DuckDBDialect(DefaultDialect):
 
     name = "duckdb"
     driver = "duckdb"
+    statement_compiler = _Compiler
+    type_compiler_cls = _TypeCompiler
     supports_statement_cache = True
     supports_native_boolean = True
     supports_native_uuid = True

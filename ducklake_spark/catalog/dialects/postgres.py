@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import re
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from sqlalchemy import (
@@ -24,7 +27,6 @@ from ducklake_spark.catalog.dialects.protocol import (
     CatalogDatabase,
     Failure,
     Outcome,
-    TimeShape,
 )
 from ducklake_spark.config import Secret
 from ducklake_spark.errors import CatalogUnavailableError, ConfigError, MissingExtraError
@@ -35,24 +37,43 @@ try:
 except ImportError as error:
     raise MissingExtraError("A PostgreSQL catalog", "postgres") from error
 
+_URL = re.compile(r"postgres(ql)?://")
+_PORTS = re.compile(r"[\d,]*")
+_NO_NAME = re.compile(r"://|password\s*=", re.IGNORECASE)
 # serialization failure, deadlock, unique violation, lock not available
 _CONTENTION = {"40001", "40P01", "23505", "55P03"}
 _SHUTDOWN = {"57P01", "57P02", "57P03", "57P05"}
-_SECRETS = {"password", "sslpassword", "passfile", "sslkey", "oauth_client_secret"}
+# a read-only transaction or server, missing privileges
+_DENIED = {"25006", "42501"}
+# undefined table, column or schema; damaged data
+_DAMAGED = {"42P01", "42703", "3F000", "XX001", "XX002"}
+_SECRETS = {
+    "password",
+    "sslpassword",
+    "passfile",
+    "sslkey",
+    "oauth_client_secret",
+    "scram_client_key",
+    "scram_server_key",
+}
+_DEFAULT_SCHEMA = "public"  # DuckDB's default, whatever the search path
+_MAX_NAME_BYTES = 63
 
 
 class PostgresDatabase(CatalogDatabase):
     """The PostgreSQL database of a catalog."""
 
     kind = "postgres"
+    schema: str
 
     def __init__(self, conninfo: Secret, schema: str | None) -> None:
-        self.schema = schema
+        self.schema = _DEFAULT_SCHEMA if schema is None else _checked(schema)
         self._parameters = _parse(conninfo)
 
     def describe(self) -> str:
         shown = {k: v for k, v in self._parameters.items() if k not in _SECRETS}
-        return f"postgres:{make_conninfo('', **shown)}"
+        within = "" if self.schema == _DEFAULT_SCHEMA else f" (schema {self.schema})"
+        return f"postgres:{make_conninfo('', **shown)}{within}"
 
     def __repr__(self) -> str:
         return f"PostgresDatabase({self.describe()!r})"
@@ -81,9 +102,7 @@ class PostgresDatabase(CatalogDatabase):
             hide_parameters=True,
             execution_options={"postgresql_readonly": True} if read_only else {},
         )
-        if self.schema is not None:
-            return engine.execution_options(schema_translate_map={None: self.schema})
-        return engine
+        return engine.execution_options(schema_translate_map={None: self.schema})
 
     def _connect(self) -> psycopg.Connection[Any]:
         parameters: dict[str, Any] = {
@@ -93,7 +112,7 @@ class PostgresDatabase(CatalogDatabase):
         return psycopg.connect(**parameters)
 
     def prepare_new(self, connection: Connection) -> None:
-        if self.schema is not None:
+        if self.schema != _DEFAULT_SCHEMA:
             connection.execute(CreateSchema(self.schema, if_not_exists=True))
 
     def classify(self, error: BaseException) -> Failure:
@@ -106,26 +125,23 @@ class PostgresDatabase(CatalogDatabase):
         # A connection cut by the network has no SQLSTATE; the driver reports it by class.
         if state is None and isinstance(original, (psycopg.OperationalError, OSError)):
             return Failure.LOST
-        return Failure.OTHER
+        if state in _DENIED:
+            return Failure.DENIED
+        return Failure.DAMAGED if state in _DAMAGED else Failure.OTHER
 
     def integer(self, text: ColumnElement[str]) -> ColumnElement[int]:
-        return case((text.regexp_match(INTEGER_TEXT), cast(text, Numeric)))
+        return case((self.bytewise(text).regexp_match(INTEGER_TEXT), cast(text, Numeric)))
 
     def number(self, text: ColumnElement[str]) -> ColumnElement[float]:
         # A cast to double precision fails for numbers too small for it.
-        return case((text.regexp_match(NUMBER_TEXT), cast(text, Numeric)))
-
-    def shaped(self, text: ColumnElement[str], shape: TimeShape) -> ColumnElement[str]:
-        return self.bytewise(case((text.regexp_match(shape.value), text)))
+        return case((self.bytewise(text).regexp_match(NUMBER_TEXT), cast(text, Numeric)))
 
     def bytewise(self, text: ColumnElement[str]) -> ColumnElement[str]:
         return text.collate("C")
 
     def table_exists(self, connection: Connection, name: str) -> bool:
-        query = text(
-            "SELECT 1 FROM information_schema.tables "
-            "WHERE table_name = :name AND table_schema = COALESCE(:schema, current_schema())"
-        )
+        # information_schema would hide tables that this user may not read.
+        query = text("SELECT 1 FROM pg_tables WHERE tablename = :name AND schemaname = :schema")
         parameters = {"name": name, "schema": self.schema}
         return connection.execute(query, parameters).first() is not None
 
@@ -158,13 +174,37 @@ _END_SESSION = """
 """
 
 
+def _checked(schema: str) -> str:
+    if not schema or len(schema.encode()) > _MAX_NAME_BYTES:
+        raise ConfigError(
+            f"{schema!r} cannot be the schema of a catalog in PostgreSQL.",
+            hint=f"metadata_schema has 1 to {_MAX_NAME_BYTES} bytes.",
+        )
+    return schema
+
+
 def _parse(conninfo: Secret) -> dict[str, Any]:
-    try:
-        return conninfo_to_dict(conninfo.value)
-    except psycopg.Error:
-        # Not chained: the parser's message quotes the text, which may hold a password.
+    parameters: dict[str, Any] | None = None
+    with suppress(psycopg.Error):
+        parameters = conninfo_to_dict(conninfo.value)
+    if parameters is None or _is_torn(parameters, conninfo.value):
+        # Outside the handler: the parser's message quotes the text, which may hold a password.
         raise ConfigError(
             "The PostgreSQL connection string cannot be understood.",
             hint="Write postgres:dbname=… host=… user=… password=…, with quotes around values "
             "that have spaces, or a postgresql:// URL with special characters percent-encoded.",
-        ) from None
+        )
+    return parameters
+
+
+def _is_torn(parameters: Mapping[str, Any], conninfo: str) -> bool:
+    """Whether a part of a password may be in what is shown: the driver cuts a URL at the first
+    special character that nobody encoded."""
+    host, port, name = (str(parameters.get(key, "")) for key in ("host", "port", "dbname"))
+    is_url = _URL.match(conninfo) is not None
+    return bool(
+        "@" in host[1:]  # a socket's name may begin with it
+        or not _PORTS.fullmatch(port)
+        or _NO_NAME.search(name)
+        or (is_url and "@" in name and "%40" not in conninfo)
+    )

@@ -16,30 +16,34 @@ from sqlalchemy import (
     Connection,
     Engine,
     Float,
+    QueuePool,
+    Select,
     case,
     cast,
     create_engine,
     event,
+    except_,
     or_,
     text,
 )
 from sqlalchemy.exc import DBAPIError
 
-from ducklake_spark.catalog.dialects.protocol import CatalogDatabase, Failure, TimeShape
+from ducklake_spark.catalog.dialects.files import holds_database, make_parent
+from ducklake_spark.catalog.dialects.protocol import CatalogDatabase, Failure
 
 _BEGIN = "ducklake_begin"
 _BUSY_TIMEOUT_S = 30.0
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _TAKEN = {sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_UNIQUE}
-
-_DAY = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]"
-_SECOND = f"{_DAY} [0-9][0-9]:[0-9][0-9]:[0-9][0-9]"
-_FRACTIONS = ["", *("." + "[0-9]" * digits for digits in range(1, 10))]
-_GLOBS = {
-    TimeShape.DATE: (_DAY,),
-    TimeShape.TIMESTAMP: tuple(_SECOND + fraction for fraction in _FRACTIONS),
-    TimeShape.UTC: tuple(f"{_SECOND}{fraction}+00" for fraction in _FRACTIONS),
+_DENIED = {
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_AUTH,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_CANTOPEN,
 }
+# SQLITE_ERROR is what a missing table or column gives.
+_DAMAGED = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_MAGIC = b"SQLite format 3\x00"
 
 # One lock per file for all lakes this process has open on it.
 _writers: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)
@@ -64,7 +68,10 @@ class SqliteDatabase(CatalogDatabase):
 
     def exists(self) -> bool:
         # SQLite creates a file of zero bytes for whoever merely looks.
-        return self.path.is_file() and self.path.stat().st_size > 0
+        return holds_database(self.path, _MAGIC, at=0, kind="SQLite")
+
+    def make_room(self) -> None:
+        make_parent(self.path)
 
     def create_engine(self, *, read_only: bool) -> Engine:
         absolute = self.path.absolute()
@@ -75,7 +82,15 @@ class SqliteDatabase(CatalogDatabase):
                 return self._open(uri, uri=True)
             return self._open(str(absolute))
 
-        engine = create_engine("sqlite://", creator=connect, hide_parameters=True)
+        # For the URL alone SQLAlchemy would take this for a database in memory, and its pool for
+        # those closes connections that other threads are using.
+        engine = create_engine(
+            "sqlite://",
+            creator=connect,
+            poolclass=QueuePool,
+            max_overflow=-1,
+            hide_parameters=True,
+        )
         event.listen(engine, "begin", _begin)
         return engine
 
@@ -97,29 +112,35 @@ class SqliteDatabase(CatalogDatabase):
     def classify(self, error: BaseException) -> Failure:
         original = error.orig if isinstance(error, DBAPIError) else error
         code = getattr(original, "sqlite_errorcode", None)
-        if code is not None and (code & 0xFF in _BUSY or code in _TAKEN):
+        if code is None:
+            return Failure.OTHER
+        primary = code & 0xFF  # the rest only says more of it
+        if primary in _BUSY or code in _TAKEN:
             return Failure.CONTENTION
-        return Failure.OTHER
+        if primary in _DENIED:
+            return Failure.DENIED
+        return Failure.DAMAGED if primary in _DAMAGED else Failure.OTHER
 
     def integer(self, text: ColumnElement[str]) -> ColumnElement[int]:
-        return _if_glob(text, ("[0-9]*", "-[0-9]*"), cast(text, BigInteger))
+        return _if_number(text, cast(text, BigInteger))
 
     def number(self, text: ColumnElement[str]) -> ColumnElement[float]:
         # SQLite would read "inf" and "nan" as 0.
-        return _if_glob(text, ("[0-9]*", "-[0-9]*"), cast(text, Float))
+        return _if_number(text, cast(text, Float))
 
-    def shaped(self, text: ColumnElement[str], shape: TimeShape) -> ColumnElement[str]:
-        return _if_glob(text, _GLOBS[shape], text)
+    def difference(
+        self, ids: ColumnElement[int], among: Select[Any], excluded: Select[Any]
+    ) -> ColumnElement[bool]:
+        # In order of ids, two lists from indexes are merged without a tree of either in memory.
+        return ids.in_(except_(among, excluded).order_by(text("1")))
 
     def table_exists(self, connection: Connection, name: str) -> bool:
         query = text("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = :name")
         return connection.execute(query, {"name": name}).first() is not None
 
 
-def _if_glob(
-    text: ColumnElement[str], patterns: tuple[str, ...], value: ColumnElement[Any]
-) -> ColumnElement[Any]:
-    return case((or_(*(text.op("GLOB")(pattern) for pattern in patterns)), value))
+def _if_number(text: ColumnElement[str], value: ColumnElement[Any]) -> ColumnElement[Any]:
+    return case((or_(text.op("GLOB")("[0-9]*"), text.op("GLOB")("-[0-9]*")), value))
 
 
 def _begin(connection: Connection) -> None:

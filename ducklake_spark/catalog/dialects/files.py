@@ -1,0 +1,44 @@
+"""What the catalogs that are files have in common."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ducklake_spark.errors import CatalogAccessError, CatalogNotFoundError
+
+
+def holds_database(path: Path, magic: bytes, *, at: int, kind: str) -> bool:
+    """Whether there is a database in the file; none yet if it is empty or missing.
+
+    A file that holds something else is refused before a driver gets to see it: DuckDB would go
+    and look for an extension that can read it.
+    """
+    try:
+        with path.open("rb") as file:
+            head = file.read(at + len(magic))
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise cannot_open(path, error) from error
+    if head and head[at:] != magic:
+        raise CatalogNotFoundError(
+            f"There is no DuckLake catalog at {path}: it is not a {kind} file.",
+            hint="Write sqlite:FILE for a catalog in SQLite, the path alone for one in DuckDB, "
+            "or name another file.",
+        )
+    return bool(head)
+
+
+def make_parent(path: Path) -> None:
+    """Make the directory that a new catalog file goes to."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_open(path, error) from error
+
+
+def cannot_open(path: Path, error: OSError) -> CatalogAccessError:
+    return CatalogAccessError(
+        f"The catalog file {path} cannot be opened: {error.strerror}.",
+        hint="Check the path and who may read and write there.",
+    )

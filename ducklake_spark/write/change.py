@@ -1,0 +1,224 @@
+"""UPDATE and MERGE: Spark joins, finds places and new rows in one pass, and writes these only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Literal
+
+import pyarrow.compute as pc
+from pyspark.sql import Column as Expression
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from ducklake_spark.catalog import Transaction
+from ducklake_spark.errors import InvalidDefinitionError
+from ducklake_spark.scan import PLACE, ROW_ID, read_rows
+from ducklake_spark.session import Session
+from ducklake_spark.spec.model import DataFile, Table
+from ducklake_spark.spec.names import fold
+from ducklake_spark.spec.predicates import Predicate
+from ducklake_spark.write.delete import delete_places
+from ducklake_spark.write.stage import StagedFiles, stage
+
+_ACTION = "_ducklake_action"
+_IN_SOURCE = "_ducklake_in_source"
+
+Values = Mapping[str, Expression | str]
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One WHEN of a MERGE: `values` are expressions over both sides, by target column."""
+
+    when: Literal["matched", "not matched", "not matched by source"]
+    then: Literal["update", "delete", "insert"]
+    condition: Expression | str | None = None
+    values: Values = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """How many rows a statement changed, and the files it staged for that."""
+
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+    staged: tuple[StagedFiles, ...] = ()
+
+
+def update(
+    session: Session,
+    tx: Transaction,
+    name: str,
+    values: Values,
+    condition: Expression | str | None = None,
+    *,
+    predicate: Predicate | None = None,
+) -> Changed:
+    """Give new values to the rows for which the condition is true; they keep their row ids."""
+    table = tx.table(name)
+    files = tx.files(table, predicate=predicate)
+    rows = read_rows(session, tx, table, files, extras=(PLACE, ROW_ID))
+    if condition is not None:
+        rows = rows.where(_expression(condition))
+    with _kept(rows) as found:
+        places = found.select(PLACE).toArrow()[PLACE]
+        if not len(places):
+            tx.delete_rows(table.name, {})
+            return Changed()
+        staged = _stage_updated(tx, table, found.select(*_new_values(table, values), ROW_ID))
+        delete_places(tx, table, files, places)
+        _add(tx, table, staged)
+        return Changed(updated=len(places), staged=tuple(staged))
+
+
+def merge(
+    session: Session,
+    tx: Transaction,
+    name: str,
+    source: DataFrame,
+    on: Expression | str,
+    clauses: Sequence[Clause],
+    *,
+    target_alias: str = "target",
+    source_alias: str = "source",
+    predicate: Predicate | None = None,
+) -> Changed:
+    """Merge a source into a table; for each row the first clause that applies counts.
+
+    `predicate` says what `on` demands of single columns of the target; it must be left out with
+    clauses for rows that are not matched by the source.
+    """
+    table = tx.table(name)
+    _check_clauses(clauses)
+    files = tx.files(table, predicate=predicate)
+    target = read_rows(session, tx, table, files, extras=(PLACE, ROW_ID)).alias(target_alias)
+    marked = source.withColumn(_IN_SOURCE, F.lit(True)).alias(source_alias)
+    joined = target.join(marked, _expression(on), _join_kind(clauses))
+    acted = joined.withColumn(_ACTION, _action(clauses)).where(F.col(_ACTION) >= 0)
+    with _kept(acted) as found:
+        return _apply(tx, table, files, found, clauses, target_alias)
+
+
+def _apply(
+    tx: Transaction,
+    table: Table,
+    files: Sequence[DataFile],
+    found: DataFrame,
+    clauses: Sequence[Clause],
+    target_alias: str,
+) -> Changed:
+    moves = found.where(F.col(PLACE).isNotNull()).select(PLACE, _ACTION).toArrow()
+    places = moves[PLACE]
+    if len(pc.unique(places)) < len(places):
+        twice = len(places) - len(pc.unique(places))
+        raise InvalidDefinitionError(
+            f"{twice} rows of {table.name} are matched by more than one row of the source.",
+            hint="Make the source unique by the columns it is joined on.",
+        )
+    updates, inserts = [], []
+    for at, clause in enumerate(clauses):
+        rows = found.where(F.col(_ACTION) == at)
+        if clause.then == "update":
+            values = _new_values(table, clause.values, target_alias)
+            updates.append(rows.select(*values, ROW_ID))
+        elif clause.then == "insert":
+            inserts.append(rows.select(*_inserted_values(table, clause.values)))
+    staged = [s for frame in updates for s in _stage_updated(tx, table, frame)]
+    added = [stage(frame, table, tx.options(table)) for frame in inserts]
+    delete_places(tx, table, files, places)
+    _add(tx, table, [*staged, *added])
+    updated = sum(one.record_count for one in staged)
+    return Changed(
+        inserted=sum(one.record_count for one in added),
+        updated=updated,
+        deleted=len(places) - updated,
+        staged=(*staged, *added),
+    )
+
+
+def _check_clauses(clauses: Sequence[Clause]) -> None:
+    if not clauses:
+        raise InvalidDefinitionError("A MERGE needs at least one WHEN clause.")
+    for clause in clauses:
+        inserts = clause.then == "insert"
+        if inserts != (clause.when == "not matched"):
+            raise InvalidDefinitionError(
+                f"WHEN {clause.when.upper()} cannot {clause.then.upper()}.",
+                hint="Rows that are not matched are inserted; all others are updated or deleted.",
+            )
+
+
+def _join_kind(clauses: Sequence[Clause]) -> str:
+    kinds = {clause.when for clause in clauses}
+    left, right = "not matched by source" in kinds, "not matched" in kinds
+    return {(True, True): "full", (True, False): "left", (False, True): "right"}.get(
+        (left, right), "inner"
+    )
+
+
+def _action(clauses: Sequence[Clause]) -> Expression:
+    """The number of the clause that applies to a joined row, -1 for none."""
+    in_target, in_source = F.col(PLACE).isNotNull(), F.col(_IN_SOURCE).isNotNull()
+    sides = {
+        "matched": in_target & in_source,
+        "not matched": ~in_target,
+        "not matched by source": ~in_source,
+    }
+    action = F.lit(-1)
+    for at, clause in reversed(list(enumerate(clauses))):
+        applies = sides[clause.when]
+        if clause.condition is not None:
+            applies = applies & _expression(clause.condition)
+        action = F.when(applies, F.lit(at)).otherwise(action)
+    return action
+
+
+def _new_values(table: Table, values: Values, alias: str | None = None) -> list[Expression]:
+    """Every column of the table: as it is, unless there is a new value for it."""
+    given = _by_name(table, values)
+    prefix = f"`{alias}`." if alias else ""
+    return [
+        _expression(given.get(c.id, f"{prefix}`{c.name.replace('`', '``')}`")).alias(c.name)
+        for c in table.columns
+    ]
+
+
+def _inserted_values(table: Table, values: Values) -> list[Expression]:
+    given = _by_name(table, values)
+    return [_expression(given[c.id]).alias(c.name) for c in table.columns if c.id in given]
+
+
+def _by_name(table: Table, values: Values) -> dict[int, Expression | str]:
+    columns = {fold(column.name): column.id for column in table.columns}
+    return {columns.get(fold(n)) or table.column(n).id: value for n, value in values.items()}
+
+
+def _expression(value: Expression | str) -> Expression:
+    return F.expr(value) if isinstance(value, str) else value
+
+
+def _stage_updated(tx: Transaction, table: Table, rows: DataFrame) -> list[StagedFiles]:
+    """Rows keep their ids; rows of this very transaction have none yet, and get theirs later."""
+    options = tx.options(table)
+    old, new = rows.where(F.col(ROW_ID).isNotNull()), rows.where(F.col(ROW_ID).isNull())
+    staged = [stage(old, table, options, with_row_ids=True)]
+    if tx.changes.seen(table).added:
+        staged.append(stage(new.drop(ROW_ID), table, options))
+    return staged
+
+
+def _add(tx: Transaction, table: Table, staged: Sequence[StagedFiles]) -> None:
+    tx.add_files(table.name, [file for files in staged for file in files.files])
+
+
+@contextmanager
+def _kept(frame: DataFrame) -> Iterator[DataFrame]:
+    """The frame, computed once for all that is asked of it."""
+    frame = frame.persist()
+    try:
+        yield frame
+    finally:
+        frame.unpersist()

@@ -1,0 +1,120 @@
+"""Writes rows that keep their ids, as an update must.
+
+DuckDB looks for the ids under a field id, and finds none in a file with a name mapping. So these
+files need field ids all the way down, which Spark's own writer does not give to lists and maps:
+the workers write them with PyArrow. Only changed rows take this way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame
+
+from ducklake_spark.scan import ROW_ID
+from ducklake_spark.spec.model import Column, Table
+from ducklake_spark.spec.names import uuid7
+from ducklake_spark.storage.filesystem import locate, make_parent
+
+_STORED = ("_ducklake_internal_row_id", 2147483540)
+
+# A column's field id with those of what is nested in it.
+_Ids = tuple[int, tuple["_Ids", ...]]
+
+
+def write_with_row_ids(
+    rows: DataFrame,
+    table: Table,
+    folder: str,
+    partition_columns: Sequence[str],
+    options: Mapping[str, str],
+) -> None:
+    """Write the table's columns and ROW_ID, a file per task and partition."""
+    ids = tuple(_ids(column) for column in table.columns)
+    codec = options.get("parquet_compression", "snappy")
+    write = _task(
+        folder, ids, tuple(partition_columns), "none" if codec == "uncompressed" else codec
+    )
+    rows.mapInArrow(write, "path string").collect()
+
+
+def _ids(column: Column) -> _Ids:
+    return column.id, tuple(_ids(child) for child in column.children)
+
+
+Batches = Iterator[pa.RecordBatch]
+
+
+def _task(
+    folder: str, ids: tuple[_Ids, ...], keys: tuple[str, ...], codec: str
+) -> Callable[[Batches], Batches]:
+    def write(batches: Batches) -> Batches:
+        writers: dict[tuple[object, ...], pq.ParquetWriter] = {}
+        paths: list[str] = []
+        for batch in batches:
+            for key, part in _split(pa.Table.from_batches([batch]), keys):
+                data = _with_ids(part.drop_columns(list(keys)), ids)
+                if key not in writers:
+                    paths.append(f"{folder}{uuid7()}.parquet")
+                    writers[key] = _open(paths[-1], data.schema, codec)
+                writers[key].write_table(data)
+        for writer in writers.values():
+            writer.close()
+        yield pa.RecordBatch.from_pydict({"path": pa.array(paths, pa.string())})
+
+    return write
+
+
+def _split(table: pa.Table, keys: tuple[str, ...]) -> Iterator[tuple[tuple[object, ...], pa.Table]]:
+    """The rows of each partition."""
+    if not keys:
+        yield (), table
+        return
+    for row in table.group_by(list(keys)).aggregate([]).to_pylist():
+        wanted = None
+        for key in keys:
+            column, value = table[key], row[key]
+            here = pc.is_null(column) if value is None else pc.equal(column, value)
+            here = pc.fill_null(here, False)
+            wanted = here if wanted is None else pc.and_(wanted, here)
+        yield tuple(row.values()), table.filter(wanted)
+
+
+def _open(path: str, schema: pa.Schema, codec: str) -> pq.ParquetWriter:
+    file_system, inner = locate(path)
+    make_parent(file_system, inner)
+    return pq.ParquetWriter(inner, schema, filesystem=file_system, compression=codec)
+
+
+def _with_ids(table: pa.Table, ids: tuple[_Ids, ...]) -> pa.Table:
+    name, field_id = _STORED
+    row_ids = table[ROW_ID]
+    table = table.drop_columns([ROW_ID])
+    fields = [_field(field, known) for field, known in zip(table.schema, ids, strict=True)]
+    arrays = [column.cast(f.type) for column, f in zip(table.columns, fields, strict=True)]
+    fields.append(_field(pa.field(name, pa.int64()), (field_id, ())))
+    return pa.Table.from_arrays([*arrays, row_ids], schema=pa.schema(fields))
+
+
+def _field(field: pa.Field, known: _Ids) -> pa.Field:
+    field_id, nested = known
+    data_type = _type(field.type, nested)
+    metadata = {b"PARQUET:field_id": str(field_id).encode()}
+    return pa.field(field.name, data_type, field.nullable, metadata)
+
+
+def _type(data_type: pa.DataType, nested: tuple[_Ids, ...]) -> pa.DataType:
+    if pa.types.is_struct(data_type):
+        parts = [data_type.field(at) for at in range(data_type.num_fields)]
+        return pa.struct([_field(part, ids) for part, ids in zip(parts, nested, strict=True)])
+    if pa.types.is_map(data_type):
+        key, item = data_type.key_field, data_type.item_field
+        return pa.map_(_field(key, nested[0]), _field(item, nested[1]))
+    if pa.types.is_list(data_type):
+        return pa.list_(_field(data_type.value_field, nested[0]))
+    if pa.types.is_timestamp(data_type) and data_type.tz is not None:
+        return pa.timestamp("us", "UTC")
+    return data_type
