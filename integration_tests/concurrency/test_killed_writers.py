@@ -1,0 +1,144 @@
+"""A writer killed at any step of its commit leaves all of it or nothing, and a lake that goes on.
+
+DUCKLAKE_KILL_EVERYWHERE=1 kills at every statement; otherwise at a seeded sample of them.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import event
+
+from ducklake_spark.catalog import Catalog, Field, Transaction
+from support.lakes import LakeAddress
+from support.oracle import Oracle
+from support.parquet import append, delete_positions
+
+SEED = 7
+SAMPLE = 4
+EVERYWHERE = os.environ.get("DUCKLAKE_KILL_EVERYWHERE") == "1"
+LANDED = -1
+
+
+def overwrite(tx: Transaction) -> None:
+    tx.truncate("t")
+    append(tx, "t", [{"id": 90, "name": "z"}])
+
+
+def delete(tx: Transaction) -> None:
+    (file,) = tx.files(tx.table("t"))
+    delete_positions(tx, "t", file, [0])
+
+
+def replace(tx: Transaction) -> None:
+    tx.create_table("t", [Field("id", "int32"), Field("name", "varchar")], replace_existing=True)
+    append(tx, "t", [{"id": 91, "name": "r"}])
+
+
+def alter(tx: Transaction) -> None:
+    tx.add_column("t", Field("extra", "int64"))
+    tx.rename_column("t", "name", "label")
+    tx.comment_on_table("t", "changed")
+
+
+def create(tx: Transaction) -> None:
+    tx.create_schema("s")
+    tx.create_table("s.n", [Field("a", "varchar[]")], sorted_by=["a"])
+
+
+OPERATIONS: dict[str, Callable[[Transaction], Any]] = {
+    "append": lambda tx: append(tx, "t", [{"id": 9, "name": "n"}]),
+    "overwrite": overwrite,
+    "delete": delete,
+    "create": create,
+    "replace": replace,
+    "alter": alter,
+    "drop": lambda tx: tx.drop_table("t"),
+    "rename": lambda tx: tx.rename_table("t", "u"),
+    "view": lambda tx: tx.create_view("v", "SELECT 1 AS x"),
+}
+
+
+def prepared(lake: LakeAddress) -> None:
+    with lake.open() as catalog:
+        with catalog.transaction() as tx:
+            tx.create_table("t", [Field("id", "int32"), Field("name", "varchar")])
+        with catalog.transaction() as tx:
+            append(tx, "t", [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}])
+
+
+def committed(catalog: Catalog, operation: str, at_step: Callable[[str], None]) -> None:
+    """Run an operation, telling each statement and COMMIT of its commit before it happens."""
+    with catalog.transaction(message=operation) as tx:
+        OPERATIONS[operation](tx)
+        engine = catalog._store.engine
+        event.listen(engine, "before_cursor_execute", lambda *args: at_step(args[2]))
+        event.listen(engine, "commit", lambda _: at_step("COMMIT"))
+        tx.commit()
+
+
+def steps_of(lake: LakeAddress, operation: str) -> int:
+    """How many steps the commit of an operation has."""
+    seen: list[str] = []
+    with lake.open() as catalog:
+        committed(catalog, operation, seen.append)
+    assert seen[-1] == "COMMIT"
+    return len(seen)
+
+
+def killed(lake: LakeAddress, operation: str, step: int) -> None:
+    """Run an operation in a process that dies at a step, or as soon as it has landed."""
+    child = os.fork()
+    if child == 0:
+        count = 0
+
+        def die(_: str) -> None:
+            nonlocal count
+            if count == step:
+                os.kill(os.getpid(), signal.SIGKILL)
+            count += 1
+
+        try:
+            committed(lake.open(), operation, die)
+            os.kill(os.getpid(), signal.SIGKILL)
+        finally:
+            os._exit(1)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status), f"{operation} did not get to step {step}"
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_a_killed_writer_leaves_all_or_nothing(
+    operation: str, shared_lake: LakeAddress, make_lake: Callable[[str], LakeAddress]
+) -> None:
+    twin = make_lake(shared_lake.kind)
+    prepared(twin)
+    steps = list(range(steps_of(twin, operation)))
+    if not EVERYWHERE:
+        steps = random.Random(f"{SEED} {operation}").sample(steps, min(SAMPLE, len(steps)))
+    prepared(shared_lake)
+    before = shared_lake.dump()
+    for step in steps:
+        killed(shared_lake, operation, step)
+        assert shared_lake.dump() == before, f"killed at step {step}"
+    with Oracle(shared_lake) as duck:
+        assert duck.rows("FROM t ORDER BY id") == [(1, "a"), (2, "b")]
+    killed(shared_lake, operation, LANDED)
+    with shared_lake.open() as catalog:
+        assert [commit.message for commit in catalog.commits()][3:] == [operation]
+        assert len(catalog.commits()[-1].changes) > 0
+        with catalog.transaction() as tx:
+            tx.create_table("later", [Field("id", "int32")])
+            append(tx, "later", [{"id": 5}])
+    with Oracle(shared_lake) as duck:
+        duck.run("INSERT INTO later VALUES (6)")
+        assert duck.rows("FROM later ORDER BY id") == [(5,), (6,)]
+        for schema, table in duck.rows(
+            "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'lake'"
+        ):
+            duck.rows(f'FROM lake."{schema}"."{table}"')
