@@ -19,7 +19,14 @@ from ducklake_spark.spec.model import (
     SortKey,
     Table,
 )
-from ducklake_spark.spec.names import check_identifier, check_text, fold, quote, split_identifier
+from ducklake_spark.spec.names import (
+    as_duckdb_writes,
+    check_identifier,
+    check_text,
+    fold,
+    quote,
+    split_identifier,
+)
 from ducklake_spark.spec.partitions import check_transform, parse_partition_expression
 from ducklake_spark.spec.types import (
     DataType,
@@ -49,17 +56,6 @@ class Field:
     @property
     def data_type(self) -> DataType:
         return parse_type(self.type) if isinstance(self.type, str) else self.type
-
-
-# Names that DuckDB's parser takes for something else; quoting one name too many does no harm.
-_KEYWORDS = frozenset(
-    """all analyse analyze and any array as asc asymmetric both case cast check collate column
-    constraint create default deferrable desc describe distinct do else end except false fetch for
-    foreign from grant group having in initially intersect into lambda lateral leading limit not
-    null offset on only or order pivot placing primary qualify references returning select show
-    some summarize symmetric table then to trailing true union unique unpivot using variadic when
-    where window with name value key type date time timestamp interval""".split()
-)
 
 
 # --- making columns ---
@@ -228,7 +224,7 @@ def _renamed_in(expression: str, old: str, new: str) -> str:
     """An SQL expression after a column was renamed: identifiers change, calls and strings not."""
 
     def change(match: re.Match[str]) -> str:
-        return _as_identifier(new) if _identifier_of(match) == fold(old) else match.group(0)
+        return as_duckdb_writes(new) if _identifier_of(match) == fold(old) else match.group(0)
 
     return _IDENTIFIER_OR_STRING.sub(change, expression)
 
@@ -321,7 +317,7 @@ def sort_keys(table: Table, expressions: Sequence[str | SortKey]) -> tuple[SortK
         check_text(key.expression, "a sort key")
         if re.fullmatch(r'\w+|"(?:[^"]|"")*"|`(?:[^`]|``)*`', key.expression):
             column = table.column(key.expression)
-            key = replace(key, expression=_as_identifier(column.name))
+            key = replace(key, expression=as_duckdb_writes(column.name))
         keys.append(key)
     return tuple(keys)
 
@@ -341,12 +337,6 @@ def parse_sort_key(text: str) -> SortKey:
         expression,
         descending=(direction or "").lower() == "desc",
         nulls_first=(nulls or "").lower() == "first",
-    )
-
-
-def _as_identifier(name: str) -> str:
-    return (
-        name if re.fullmatch(r"[a-z_][a-z0-9_]*", name) and name not in _KEYWORDS else quote(name)
     )
 
 

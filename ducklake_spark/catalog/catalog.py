@@ -5,10 +5,12 @@ from __future__ import annotations
 import datetime
 from types import TracebackType
 
+from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from ducklake_spark.catalog import history
 from ducklake_spark.catalog.commit import CommitNote
+from ducklake_spark.catalog.definitions import read_schemas
 from ducklake_spark.catalog.dialects import database_for
 from ducklake_spark.catalog.indexes import create_indexes
 from ducklake_spark.catalog.reader import SnapshotReader
@@ -95,14 +97,8 @@ class Catalog:
         self, version: int | None = None, *, timestamp: datetime.datetime | None = None
     ) -> Snapshot:
         """The newest snapshot, or the one of an id, or the newest one at a point in time."""
-        if version is not None and timestamp is not None:
-            raise ConfigError("A snapshot is named by version or by timestamp, not by both.")
         with self._store.reading() as connection:
-            if version is not None:
-                return history.snapshot_by_id(connection, version)
-            if timestamp is not None:
-                return history.snapshot_at(connection, timestamp)
-            return history.latest_snapshot(connection)
+            return _snapshot(connection, version, timestamp)
 
     def at(
         self,
@@ -113,7 +109,11 @@ class Catalog:
         """The lake as a snapshot shows it: the newest one unless another is named."""
         if isinstance(version, Snapshot):
             return SnapshotReader(self._store, self._facts, version)
-        return SnapshotReader(self._store, self._facts, self.snapshot(version, timestamp=timestamp))
+        with self._store.reading() as connection:
+            snapshot = _snapshot(connection, version, timestamp)
+            # Nearly every question begins with a schema, and a transaction costs more than it.
+            schemas = read_schemas(connection, snapshot.id)
+        return SnapshotReader(self._store, self._facts, snapshot, schemas)
 
     def commits(self, after: int | None = None, up_to: int | None = None) -> list[Commit]:
         """The history in order: snapshots after one (exclusive), up to another (inclusive)."""
@@ -141,6 +141,18 @@ class Catalog:
             return []
         try:
             with self._store.writing() as connection:
-                return create_indexes(connection)
+                return create_indexes(connection, self._store.database)
         except DBAPIError as error:
             raise self._store.translated(error) from error
+
+
+def _snapshot(
+    connection: Connection, version: int | None, timestamp: datetime.datetime | None
+) -> Snapshot:
+    if version is not None and timestamp is not None:
+        raise ConfigError("A snapshot is named by version or by timestamp, not by both.")
+    if version is not None:
+        return history.snapshot_by_id(connection, version)
+    if timestamp is not None:
+        return history.snapshot_at(connection, timestamp)
+    return history.latest_snapshot(connection)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from ducklake_spark.catalog.conflicts import Mine, conflict, phrase
 from ducklake_spark.catalog.dialects import CatalogDatabase
@@ -66,11 +66,16 @@ def check_files(
         touched = data.ended | {i: local.file for i, local in data.deletes.items()}
         token = Change(Kind.DELETED_FROM_TABLE, table.id)
         others = [commit for commit in theirs if token in commit.changes]
-        if touched and others and _were_touched(connection, touched):
+        if not touched or not others:
+            continue
+        # A flush puts deletes under the snapshots in which they happened: they look like old ones.
+        flush = Change(Kind.INLINE_FLUSH, table.id)
+        flushed = any(flush in commit.changes for commit in others)
+        if flushed or _were_touched(connection, touched, theirs[0].snapshot.id):
             raise conflict(phrase(token, mine), others[-1], token)
 
 
-def _were_touched(connection: Connection, files: dict[int, DataFile]) -> bool:
+def _were_touched(connection: Connection, files: dict[int, DataFile], since: int) -> bool:
     """Whether somebody ended one of the files, or gave it another delete file."""
     data, gone = tables.data_file.c, tables.delete_file.c
     ids = list(files)
@@ -80,15 +85,18 @@ def _were_touched(connection: Connection, files: dict[int, DataFile]) -> bool:
             data.data_file_id.in_(some), data.end_snapshot.is_(None)
         )
         alive: set[int] = set(connection.scalars(living))
+        newest = func.coalesce(gone.partial_max, gone.begin_snapshot)
         rows = connection.execute(
-            select(gone.data_file_id, gone.delete_file_id).where(
+            select(gone.data_file_id, gone.delete_file_id, newest.label("newest")).where(
                 gone.data_file_id.in_(some), gone.end_snapshot.is_(None)
             )
         )
-        deletes = {row.data_file_id: row.delete_file_id for row in rows}
+        deletes = {row.data_file_id: row for row in rows}
+        if not alive.issuperset(some) or any(row.newest >= since for row in deletes.values()):
+            return True
         for file_id in some:
-            known = files[file_id].delete_file
-            if file_id not in alive or deletes.get(file_id) != (known.id if known else None):
+            known, now = files[file_id].delete_file, deletes.get(file_id)
+            if (known.id if known else None) != (now.delete_file_id if now else None):
                 return True
     return False
 

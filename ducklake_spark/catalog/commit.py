@@ -24,6 +24,7 @@ from ducklake_spark.catalog.data_rows import Staging, add_data
 from ducklake_spark.catalog.define_rows import add_definitions
 from ducklake_spark.catalog.dialects import Failure, Outcome
 from ducklake_spark.catalog.history import latest_snapshot, read_commits
+from ducklake_spark.catalog.inlined_tables import add_inlined_tables
 from ducklake_spark.catalog.local import LocalChanges, changed
 from ducklake_spark.catalog.options import in_force, read_options
 from ducklake_spark.catalog.store import LakeFacts, Store
@@ -183,6 +184,7 @@ class _Commit:
             self._check_conflicts(connection, batch, head)
         self._check_message(connection)
         check_not_null(connection, self.store.database, head.id, self.changes)
+        add_inlined_tables(batch, connection, self.store.database.kind, self.changes)
         add_data(batch, connection, self.changes, self.facts.data_path, self.staging)
         return batch
 

@@ -6,8 +6,7 @@ One transaction per question: compaction replaces rows of files that old snapsho
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import (
@@ -34,7 +33,8 @@ from ducklake_spark.spec.stats import ColumnStats, TableColumnStats
 _data, _delete = tables.data_file, tables.delete_file
 _TABLE = bindparam("table_id", type_=BigInteger)
 # Above this, a list of file ids costs more than reading all rows of the table.
-_MANY = 500
+_MANY = 5_000
+_AT_ONCE = 500
 
 
 def read_files(
@@ -61,11 +61,12 @@ def read_files(
     values = _read_partition_values(connection, table.id, rows)
     gone = read_inlined_deletes(connection, database, snapshot_id, table.id)
     files = [
-        replace(
-            _data_file(row, table.location),
-            partition_values=values.get(row.data_file_id, ()),
-            inlined_deletes=tuple(sorted(gone.get(row.data_file_id, ()))),
-            stats=stats.get(row.data_file_id, {}),
+        _data_file(
+            row,
+            table.location,
+            values.get(row.data_file_id, ()),
+            tuple(sorted(gone.get(row.data_file_id, ()))),
+            stats.get(row.data_file_id, {}),
         )
         for row in rows
     ]
@@ -87,7 +88,13 @@ _FILES = (
 )
 
 
-def _data_file(row: Row[Any], location: str) -> DataFile:
+def _data_file(
+    row: Row[Any],
+    location: str,
+    partition_values: tuple[str | None, ...],
+    inlined_deletes: tuple[int, ...],
+    stats: Mapping[int, ColumnStats],
+) -> DataFile:
     return DataFile(
         id=row.data_file_id,
         path=StoredPath(row.path, bool(row.path_is_relative)).under(location),
@@ -97,11 +104,14 @@ def _data_file(row: Row[Any], location: str) -> DataFile:
         row_id_start=row.row_id_start,
         begin_snapshot=row.begin_snapshot,
         partition_id=row.partition_id,
+        partition_values=partition_values,
         mapping_id=row.mapping_id,
         partial_max=row.partial_max,
         format=row.file_format,
         encryption_key=row.encryption_key,
         delete_file=_delete_file(row, location) if row.delete_delete_file_id is not None else None,
+        inlined_deletes=inlined_deletes,
+        stats=stats,
         order=row.file_order,
     )
 
@@ -130,7 +140,7 @@ def _read_stats(
         s.table_id == table_id, s.column_id.in_(sorted(column_ids))
     )
     stats: defaultdict[int, dict[int, ColumnStats]] = defaultdict(dict)
-    for row in connection.execute(_narrowed(query, s.data_file_id, file_ids)):
+    for row in _rows_of(connection, query, s.data_file_id, file_ids):
         stats[row.data_file_id][row.column_id] = ColumnStats(
             column_id=row.column_id,
             column_size_bytes=row.column_size_bytes,
@@ -157,13 +167,19 @@ def _read_partition_values(
         .order_by(v.data_file_id, v.partition_key_index)
     )
     values: defaultdict[int, list[str | None]] = defaultdict(list)
-    for row in connection.execute(_narrowed(query, v.data_file_id, partitioned)):
+    for row in _rows_of(connection, query, v.data_file_id, partitioned):
         values[row.data_file_id].append(row.partition_value)
     return {file_id: tuple(parts) for file_id, parts in values.items()}
 
 
-def _narrowed(query: Select[Any], column: ColumnElement[int], ids: Sequence[int]) -> Select[Any]:
-    return query.where(column.in_(ids)) if len(ids) <= _MANY else query
+def _rows_of(
+    connection: Connection, query: Select[Any], column: ColumnElement[int], ids: Sequence[int]
+) -> Iterator[Row[Any]]:
+    if len(ids) > _MANY:
+        yield from connection.execute(query)
+        return
+    for at in range(0, len(ids), _AT_ONCE):
+        yield from connection.execute(query.where(column.in_(ids[at : at + _AT_ONCE])))
 
 
 def inlined_delete_table(table_id: int) -> str:

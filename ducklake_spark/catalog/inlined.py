@@ -15,11 +15,13 @@ from sqlalchemy import (
     Connection,
     Select,
     String,
+    bindparam,
     cast,
     column,
     func,
     literal_column,
     or_,
+    quoted_name,
     select,
 )
 
@@ -39,11 +41,16 @@ _ROW_ID, _BEGIN, _END = (
 _NATIVE = {*SIGNED, *UNSIGNED, "boolean", "varchar", "json", "blob"}
 
 
+_t = tables.inlined_data_tables.c
+_INLINED_TABLES = select(_t.table_name, _t.schema_version).where(
+    _t.table_id == bindparam("table_id", type_=BigInteger)
+)
+
+
 def inlined_tables(connection: Connection, table_id: int) -> list[tuple[str, int]]:
     """The names of a table's inlined data tables with their schema versions."""
-    t = tables.inlined_data_tables.c
-    query = select(t.table_name, t.schema_version).where(t.table_id == table_id)
-    return [(row.table_name, row.schema_version) for row in connection.execute(query)]
+    rows = connection.execute(_INLINED_TABLES, {"table_id": table_id})
+    return [(row.table_name, row.schema_version) for row in rows]
 
 
 def read_inlined_rows(
@@ -138,7 +145,8 @@ def _stored_names(connection: Connection, table_name: str) -> dict[str, str]:
 
 
 def _selected(database: CatalogDatabase, data_type: DataType, name: str) -> ColumnElement[Any]:
-    named: ColumnElement[Any] = column(name)
+    # In quotes whatever it is: SQLAlchemy does not know every database's keywords.
+    named: ColumnElement[Any] = column(quoted_name(name, quote=True))
     if data_type.name in _NATIVE or database.kind == "sqlite":
         return named
     return cast(named, String)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, TypeVar
@@ -148,6 +149,9 @@ class LocalReader:
         self.base = base
         self.changes = LocalChanges()
         self._data_path = data_path
+        # Data as it was when it was looked at: what is deleted from it was decided then.
+        self._shown_files: defaultdict[int, dict[int, DataFile]] = defaultdict(dict)
+        self._shown_rows: defaultdict[int, set[int]] = defaultdict(set)
 
     @property
     def snapshot(self) -> Snapshot:
@@ -237,6 +241,8 @@ class LocalReader:
         committed: list[DataFile] = []
         if table.id >= 0:
             committed = self.base.files(table, predicate=predicate, stats_of=stats_of)
+            for file in committed:
+                self._shown_files[table.id].setdefault(file.id, file)
         kept = [
             self._with_delete(file, table, local.deletes.get(file.id))
             for file in committed
@@ -284,7 +290,9 @@ class LocalReader:
             return []
         gone = self.changes.seen(table).inlined_deletes
         # The shape is that of the columns given, so columns added here show their defaults.
-        return [row for row in self.base.inlined_rows(table) if row.row_id not in gone]
+        rows = self.base.inlined_rows(table)
+        self._shown_rows[table.id].update(row.row_id for row in rows)
+        return [row for row in rows if row.row_id not in gone]
 
     def mappings(self, table: Table) -> Mapping[int, NameMapping]:
         """The table's name mappings by id; those of files added here under the file's id."""

@@ -42,7 +42,8 @@ from ducklake_spark.spec.types import FLOATS, SIGNED, UNSIGNED, DataType
 from ducklake_spark.spec.values import format_text
 
 _s = tables.file_column_stats.c
-_INT64 = range(-(2**63), 2**63)
+# SQLite reads numbers beyond 64 bits as the greatest one within, which therefore says nothing.
+_INT64 = range(-(2**63), 2**63 - 1)
 # A column promoted from date to timestamp has texts of both shapes; only one of them sorts.
 _SHAPES = {
     "date": TimeShape.DATE,
@@ -55,6 +56,7 @@ _SHAPES = {
 # Databases read decimal text into doubles with different care for the last digit, and the text of
 # a column promoted from float32 stands for the 32-bit float nearest to it.
 _MARGIN = 1e-6
+_LEAST_MARGIN = 1e-44  # the smallest 32-bit floats have hardly a digit
 # Longer lists are left to `might_match`.
 _MAX_VALUES = 50
 
@@ -91,8 +93,9 @@ def _ruled_out(
         proof = _proof(database, predicate, types[column_id])
         if proof is None:
             return None
+        of_column = and_(_s.table_id == table_id, _s.column_id == column_id)
         return select(_s.data_file_id).where(
-            _s.table_id == table_id, _s.column_id == column_id, proof
+            of_column, database.covered(tables.file_column_stats), proof
         )
     if not isinstance(predicate, (AllOf, AnyOf)):
         return None
@@ -132,8 +135,7 @@ def _proof(
         case IsNotNull():
             return _s.value_count == 0
         case StartsWith(prefix=prefix):
-            text = database.bytewise(_s.max_value)
-            return text < prefix if data_type.name == "varchar" else None
+            return _proof(database, Comparison(predicate.column_id, ">=", prefix), data_type)
         case Comparison(operator=operator, value=value):
             return _outside(database, data_type, operator, value)
         case OneOf(values=values) if 0 < len(values) <= _MAX_VALUES:
@@ -178,7 +180,7 @@ def _comparable(
         middle = float(value)
         if not math.isfinite(middle):
             return None
-        margin = abs(middle) * _MARGIN + 1e-300
+        margin = abs(middle) * _MARGIN + _LEAST_MARGIN
         return database.number(low), database.number(high), middle - margin, middle + margin
     if (shape := _SHAPES.get(name)) is not None:
         text = format_text(value, data_type)

@@ -96,12 +96,19 @@ def required_view(reader: LakeReader, name: Name) -> View:
 class SnapshotReader:
     """Reads one committed snapshot. Each answer comes from one transaction of the database."""
 
-    def __init__(self, store: Store, facts: LakeFacts, snapshot: Snapshot) -> None:
+    def __init__(
+        self,
+        store: Store,
+        facts: LakeFacts,
+        snapshot: Snapshot,
+        schemas: list[Schema] | None = None,
+    ) -> None:
         self._store = store
         self._facts = facts
         self._snapshot = snapshot
-        self._schemas: list[Schema] | None = None
+        self._schemas = schemas
         self._tables: dict[tuple[str, str], Table] = {}
+        self._inlined: dict[int, tuple[Table, list[InlinedRow]]] = {}
 
     @property
     def snapshot(self) -> Snapshot:
@@ -172,22 +179,33 @@ class SnapshotReader:
         self, table: Table, *, predicate: Predicate | None = None, stats_of: Collection[int] = ()
     ) -> list[DataFile]:
         """The table's data files, less those that statistics rule out for the predicate."""
-        return self._ask(
-            lambda c: read_files(
-                c,
+
+        def read(connection: Connection) -> list[DataFile]:
+            # A flush moves rows from the catalog to files, for old snapshots as well: who asks
+            # for one and then for the other must not miss them.
+            self._read_inlined(connection, table)
+            return read_files(
+                connection,
                 self._store.database,
                 self._snapshot.id,
                 table,
                 predicate=predicate,
                 stats_of=stats_of,
             )
-        )
+
+        return self._ask(read)
 
     def inlined_rows(self, table: Table) -> list[InlinedRow]:
-        """The table's rows that live in the catalog."""
-        return self._ask(
-            lambda c: read_inlined_rows(c, self._store.database, self._snapshot.id, table)
-        )
+        """The table's rows that live in the catalog; with its files, if these were asked for."""
+        shape, rows = self._inlined.get(table.id, (None, []))
+        if shape is None or shape.columns != table.columns:
+            return self._ask(lambda c: self._read_inlined(c, table))
+        return list(rows)
+
+    def _read_inlined(self, connection: Connection, table: Table) -> list[InlinedRow]:
+        rows = read_inlined_rows(connection, self._store.database, self._snapshot.id, table)
+        self._inlined[table.id] = table, rows
+        return list(rows)
 
     def mappings(self, table: Table) -> Mapping[int, NameMapping]:
         """The table's name mappings by id."""

@@ -83,7 +83,7 @@ class Store:
                 f"All connections to the catalog {name} stayed in use.",
                 hint="Use fewer threads at once.",
             )
-        reason = str(error.orig).strip().partition("\n")[0]
+        reason = str(error.orig).strip().partition("\n")[0].rstrip(".") + "."
         match self.database.classify(error):
             case Failure.CONTENTION | Failure.LOST:
                 return CatalogUnavailableError(
@@ -169,7 +169,7 @@ def _create_lake(store: Store, data_path: str) -> None:
             store.database.prepare_new(connection)
             tables.metadata.create_all(connection, checkfirst=False)
             if store.database.wants_indexes:
-                create_indexes(connection)
+                create_indexes(connection, store.database)
             _insert_first_rows(store, connection, data_path)
     except DBAPIError as error:
         # Somebody else created the same lake in the same moment.

@@ -118,7 +118,7 @@ class Transaction(Definer):
         target = self.table(table)
         changes = self.changes.of(target)
         changes.searched = True
-        files = {file.id: file for file in self._committed_files(target)}
+        files = self._committed_files(target, deletes)
         for file_id, staged in deletes.items():
             own = changes.added.get(file_id)
             if own is not None:
@@ -141,8 +141,9 @@ class Transaction(Definer):
         target = self.table(table)
         changes = self.changes.of(target)
         changes.searched = True
-        present = {row.row_id for row in self.inlined_rows(target)}
-        missing = set(row_ids) - present
+        missing = set(row_ids) - (self._shown_rows[target.id] - changes.inlined_deletes)
+        if missing:
+            missing -= {row.row_id for row in self.inlined_rows(target)}
         if missing:
             raise NotFoundError(f"The inlined row {min(missing)} of {target.name}")
         changes.inlined_deletes.update(row_ids)
@@ -153,7 +154,7 @@ class Transaction(Definer):
         target = self.table(table)
         changes = self.changes.of(target)
         changes.searched = True
-        files = {file.id: file for file in self._committed_files(target)}
+        files = self._committed_files(target, file_ids)
         for file_id in file_ids:
             if changes.added.pop(file_id, None) is None:
                 file = _known_file(files, file_id, target)
@@ -166,11 +167,13 @@ class Transaction(Definer):
         self.end_files(table, [file.id for file in self.files(target)])
         self.delete_inlined(table, [row.row_id for row in self.inlined_rows(target)])
 
-    def _committed_files(self, table: Table) -> list[DataFile]:
-        if table.id < 0:
-            return []
+    def _committed_files(self, table: Table, wanted: Collection[int]) -> dict[int, DataFile]:
+        """Data files that are not of this transaction, as they were when it first saw them."""
+        shown = self._shown_files[table.id]
+        if any(file_id >= 0 and file_id not in shown for file_id in wanted):
+            self.files(table)
         gone = self.changes.of(table).ended
-        return [file for file in self.base.files(table) if file.id not in gone]
+        return {file_id: file for file_id, file in shown.items() if file_id not in gone}
 
     # --- options ---
 

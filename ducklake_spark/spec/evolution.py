@@ -8,6 +8,7 @@ from typing import Any
 
 from ducklake_spark.errors import UnsupportedFeatureError
 from ducklake_spark.spec.model import Column
+from ducklake_spark.spec.scalars import exact_decimal
 from ducklake_spark.spec.types import FLOATS, SIGNED, UNSIGNED, DataType, Primitive
 from ducklake_spark.spec.values import parse_text
 
@@ -76,8 +77,7 @@ def _conversion(old: Primitive, new: Primitive) -> Callable[[Any], Any] | None:
     if new.name in FLOATS and (old.name in _INTEGERS or old.name in (*FLOATS, "decimal")):
         return float
     if new.name == "decimal" and (old.name in _INTEGERS or old.name == "decimal"):
-        unit = Decimal(1).scaleb(-(new.scale or 0))
-        return lambda value: Decimal(value).quantize(unit)
+        return lambda value: exact_decimal(Decimal(value), new)
     if new.name in _INTEGERS and old.name in _INTEGERS:
         return int
     if new.name in _PER_SECOND and old.name in _PER_SECOND:

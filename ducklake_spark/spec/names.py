@@ -9,9 +9,11 @@ import uuid
 from dataclasses import dataclass
 
 from ducklake_spark.errors import InvalidDefinitionError
+from ducklake_spark.spec.keywords import KEYWORDS
 
 _PLAIN_PART = re.compile(r'\s*(?:"((?:[^"]|"")*)"|`((?:[^`]|``)*)`|([^."`\s][^."`]*?))\s*(\.|$)')
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_UNQUOTED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PLAIN_DIRECTORY = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -41,6 +43,16 @@ def check_text(text: str, what: str) -> str:
             hint="Leave out NUL characters and halves of surrogate pairs.",
         )
     return text
+
+
+def as_duckdb_writes(name: str) -> str:
+    """The identifier as DuckDB writes it into the catalog: quoted where it sees a need."""
+    return quote(name) if needs_quotes(name) else name
+
+
+def needs_quotes(name: str) -> bool:
+    """Whether DuckDB quotes the identifier. Capitals alone are no reason to it."""
+    return not _UNQUOTED.fullmatch(name) or fold(name) in KEYWORDS
 
 
 def check_identifier(name: str, what: str) -> str:

@@ -165,7 +165,8 @@ def _decoder(data_type: Primitive, stored: pa.DataType) -> Callable[[Any], Any]:
     if name in UNSIGNED and pa.types.is_decimal(stored):
         return _unscaled
     if name == "decimal":
-        return lambda raw: Decimal(_unscaled(raw)).scaleb(-(data_type.scale or 0))
+        # From text, which is exact: arithmetic would round to the 28 digits of Python's default.
+        return lambda raw: Decimal(f"{_unscaled(raw)}e-{data_type.scale or 0}")
     if name in _STORED_UNIT and (pa.types.is_timestamp(stored) or pa.types.is_time(stored)):
         have, want = _UNIT_PER_SECOND[stored.unit], _UNIT_PER_SECOND[_STORED_UNIT[name]]
         return lambda raw: raw * want // have

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -14,3 +15,11 @@ def session() -> Iterator[Session]:
     config = {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "1g"}
     with Session.open(SparkSettings(master="local[2]", config=config)) as opened:
         yield opened
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All of these in one test process, for a Spark is slow to start."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("spark"))

@@ -331,7 +331,7 @@ def test_partition_keys_are_columns_and_transforms_of_them(orders: Table) -> Non
 @pytest.mark.parametrize(
     ("text", "key"),
     [
-        ("at", SortKey("at")), ("AT desc", SortKey("at", descending=True)),
+        ("at", SortKey('"at"')), ("AT desc", SortKey('"at"', descending=True)),
         ("name", SortKey('"Name"')), ('"Name" NULLS FIRST', SortKey('"Name"', nulls_first=True)),
         ("`name` asc nulls last", SortKey('"Name"')),
         ("  id  DESC  ", SortKey("id", descending=True)),

@@ -34,7 +34,7 @@ from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.compiler import GenericTypeCompiler, SQLCompiler
 
-from ducklake_spark.catalog.dialects.files import holds_database, make_parent
+from ducklake_spark.catalog.dialects.files import check_access, holds_database, make_parent
 from ducklake_spark.catalog.dialects.protocol import (
     NUMBER_TEXT,
     CatalogDatabase,
@@ -91,6 +91,7 @@ class DuckDBDatabase(CatalogDatabase):
             try:
                 return duckdb.connect(str(self.path.absolute()), read_only=read_only)
             except (duckdb.IOException, duckdb.ConnectionException) as error:
+                check_access(self.path, write=not read_only)
                 if time.monotonic() > deadline:
                     raise CatalogUnavailableError(
                         f"The catalog file {self.path} cannot be opened: {error}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from ducklake_spark.errors import CatalogAccessError, CatalogNotFoundError
@@ -19,7 +20,7 @@ def holds_database(path: Path, magic: bytes, *, at: int, kind: str) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError as error:
-        raise cannot_open(path, error) from error
+        raise cannot_open(path, str(error.strerror)) from error
     if head and head[at:] != magic:
         raise CatalogNotFoundError(
             f"There is no DuckLake catalog at {path}: it is not a {kind} file.",
@@ -34,11 +35,19 @@ def make_parent(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise cannot_open(path, error) from error
+        reason = f"its directory cannot be made ({error.strerror})"
+        raise cannot_open(path, reason) from error
 
 
-def cannot_open(path: Path, error: OSError) -> CatalogAccessError:
+def check_access(path: Path, *, write: bool) -> None:
+    """Raise CatalogAccessError if permissions do not let us open the file, or make it."""
+    needed = os.R_OK | (os.W_OK if write else 0)
+    if not os.access(path if path.exists() else path.parent, needed):
+        raise cannot_open(path, f"no permission to {'write' if write else 'read'}")
+
+
+def cannot_open(path: Path, reason: str) -> CatalogAccessError:
     return CatalogAccessError(
-        f"The catalog file {path} cannot be opened: {error.strerror}.",
-        hint="Check the path and who may read and write there.",
+        f"The catalog file {path} cannot be opened: {reason}.",
+        hint="Check the path, and who may read and write there.",
     )

@@ -9,13 +9,18 @@ from contextlib import suppress
 from typing import Any
 
 from sqlalchemy import (
+    BigInteger,
     ColumnElement,
     Connection,
     Engine,
+    FromClause,
     Numeric,
+    and_,
     case,
     cast,
     create_engine,
+    func,
+    literal_column,
     text,
 )
 from sqlalchemy.exc import DBAPIError
@@ -86,8 +91,9 @@ class PostgresDatabase(CatalogDatabase):
             self._connect().close()
         except psycopg.Error as error:
             # libpq's message names host, port and user, and never the password.
+            reason = " ".join(str(error).split()).rstrip(".?")
             raise CatalogUnavailableError(
-                f"The catalog {self.describe()} cannot be reached: {str(error).strip()}",
+                f"The catalog {self.describe()} cannot be reached: {reason}.",
                 hint="Check that the server runs and that host, port, user, password and "
                 "database name are right.",
             ) from error
@@ -109,7 +115,12 @@ class PostgresDatabase(CatalogDatabase):
             "connect_timeout": 10,
             "application_name": "dbt-ducklake",
         } | self._parameters
-        return psycopg.connect(**parameters)
+        try:
+            return psycopg.connect(**parameters)
+        except psycopg.Error as error:
+            # The driver's own error holds all parameters, the password among them.
+            harmless = type(error)(*error.args)
+        raise harmless
 
     def prepare_new(self, connection: Connection) -> None:
         if self.schema != _DEFAULT_SCHEMA:
@@ -135,6 +146,13 @@ class PostgresDatabase(CatalogDatabase):
     def number(self, text: ColumnElement[str]) -> ColumnElement[float]:
         # A cast to double precision fails for numbers too small for it.
         return case((self.bytewise(text).regexp_match(NUMBER_TEXT), cast(text, Numeric)))
+
+    def covered(self, stats: FromClause) -> ColumnElement[bool]:
+        # A longer text in an index makes the INSERT of its row fail.
+        sizes = (func.octet_length(text) for text in (stats.c.min_value, stats.c.max_value))
+        # Not parameters: the planner must see that a query asks for what the index has.
+        zero, limit = (literal_column(text, BigInteger) for text in ("0", "200"))
+        return and_(*(func.coalesce(size, zero) <= limit for size in sizes))
 
     def bytewise(self, text: ColumnElement[str]) -> ColumnElement[str]:
         return text.collate("C")

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from enum import Enum, auto
 from typing import Any, ClassVar
 
-from sqlalchemy import ColumnElement, Connection, Engine, Select, case, select
+from sqlalchemy import ColumnElement, Connection, Engine, FromClause, Select, case, select, true
 
 
 class Failure(Enum):
@@ -106,6 +106,10 @@ class CatalogDatabase(ABC):
     def bytewise(self, text: ColumnElement[str]) -> ColumnElement[str]:
         """The text, comparing byte by byte whatever the database's collation."""
         return text
+
+    def covered(self, stats: FromClause) -> ColumnElement[bool]:
+        """Which rows of the statistics of files an index may hold completely."""
+        return true()
 
     def difference(
         self, ids: ColumnElement[int], among: Select[Any], excluded: Select[Any]
