@@ -5,7 +5,9 @@ Public DataFrame API only, so that classic Spark and Spark Connect are the same 
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -66,6 +68,8 @@ class Session:
         else:
             builder = builder.master(settings.master)
             if settings.master.startswith("local"):
+                # Workers on this machine run the Python that we run, with its packages.
+                os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
                 for key, value in _LOCAL_DEFAULTS.items():
                     builder = builder.config(key, value)
         for key, value in settings.config.items():
