@@ -1,7 +1,7 @@
 """A big lake: realistic catalog rows written past the client, into a lake that exists already.
 
-Every table has the same ten columns. One of them, `events`, has nearly all the files; its files
-follow each other in `id`, `seen`, `code` and `amount`, as those of a table that grows do.
+Every table has the same ten columns. One of them, `events`, has nearly all the files; they follow
+each other in `id`, `seen`, `code` and `amount`, like those of a table that grows by the hour.
 """
 
 from __future__ import annotations

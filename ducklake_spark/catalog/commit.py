@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, select
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from ducklake_spark.catalog.batch import Batch, insert_into
 from ducklake_spark.catalog.checks import check_files, check_not_null, what_i_did
@@ -94,6 +94,7 @@ def _is_empty(changes: LocalChanges) -> bool:
 # How long a transaction may stay undecided before its session is ended by force.
 _PATIENCE_S = 2.0
 _PAUSE_S = 0.05
+_MOST_GROWTH = 100
 _TICK = datetime.timedelta(microseconds=1)
 
 
@@ -149,7 +150,9 @@ class _Commit:
 
     def _wait(self, attempt: int) -> None:
         longest = self.settings.longest_wait_ms
-        wait = min(self.settings.first_wait_ms * self.settings.backoff ** (attempt - 1), longest)
+        # Bounded, for a float to the power of many attempts overflows.
+        growth = self.settings.backoff ** min(attempt - 1, _MOST_GROWTH)
+        wait = min(self.settings.first_wait_ms * growth, longest)
         time.sleep(wait * random.uniform(0.5, 1.0) / 1000)  # noqa: S311 - jitter, not a secret
 
     def _attempt(self, number: int, deadline: float) -> CommitResult:
@@ -264,7 +267,7 @@ class _Commit:
                 with self.store.engine.connect() as connection:
                     force = time.monotonic() - started > _PATIENCE_S
                     outcome = self._outcome(connection, progress, force)
-            except (DBAPIError, CatalogError):
+            except (SQLAlchemyError, CatalogError):
                 outcome = Outcome.UNDECIDED
             if outcome is not Outcome.UNDECIDED or time.monotonic() > deadline:
                 return outcome

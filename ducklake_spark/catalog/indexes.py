@@ -1,7 +1,7 @@
 """Indexes that the standard leaves out and every client tolerates: narrow reads need them.
 
 No index may limit what others can write: PostgreSQL refuses rows with more than 2.7 kB in a
-B-tree, so names and bounds, which may be longer, are in none of those.
+B-tree, so there names are hashed, and bounds are in an index only if they are short.
 """
 
 from __future__ import annotations

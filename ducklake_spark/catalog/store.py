@@ -85,7 +85,13 @@ class Store:
             )
         reason = str(error.orig).strip().partition("\n")[0].rstrip(".") + "."
         match self.database.classify(error):
-            case Failure.CONTENTION | Failure.LOST:
+            case Failure.CONTENTION:
+                return CatalogUnavailableError(
+                    f"The catalog {name} is held by another process: {reason}",
+                    hint="Let that process finish or close it, then try again. "
+                    "For many clients at once, keep the catalog in PostgreSQL.",
+                )
+            case Failure.LOST:
                 return CatalogUnavailableError(
                     f"The catalog {name} did not answer: {reason}",
                     hint="Check that the database server runs and is not overloaded, "

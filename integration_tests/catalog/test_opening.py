@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import shutil
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from ducklake_spark.errors import (
     CatalogVersionError,
     ConfigError,
     DataPathError,
+    NotFoundError,
     ReadOnlyError,
 )
 from support.lakes import KINDS, LakeAddress
@@ -357,3 +359,27 @@ def test_a_lake_of_another_version_is_refused_with_the_way_out(
         for said in (f"version {version}, ", "only 1.0", "AUTOMATIC_MIGRATION"):
             assert said in str(refused.value)
     assert lake.dump() == before
+
+
+# --- what an open lake is asked ---
+
+
+@pytest.mark.parametrize("fact", ["version", "created_by", "data_path", "encrypted"])
+def test_the_facts_of_a_lake_cannot_be_removed_as_if_they_were_options(
+    make_lake: MakeLake, fact: str
+) -> None:
+    lake = make_lake("sqlite")
+    with lake.open() as catalog:
+        for value in (None, "x"):
+            refusal = pytest.raises(NotFoundError, match=f"The option '{fact}' does not exist")
+            with refusal, catalog.transaction() as tx:
+                tx.set_option(fact, value)
+    lake.open(create=False).close()
+
+
+def test_a_point_in_time_needs_a_time_zone(make_lake: MakeLake) -> None:
+    with make_lake("sqlite").open() as catalog:
+        now = datetime.datetime.now(datetime.UTC)
+        assert catalog.snapshot(timestamp=now).id == 0
+        with pytest.raises(ConfigError, match=r"no time zone.*datetime\.now\(UTC\)"):
+            catalog.snapshot(timestamp=now.replace(tzinfo=None))

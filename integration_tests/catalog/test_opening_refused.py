@@ -8,6 +8,7 @@ import tempfile
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from psycopg.conninfo import conninfo_to_dict
@@ -28,7 +29,7 @@ from support.roles import user_with_password
 
 MakeLake = Callable[[str], LakeAddress]
 ID = [Field("id", "int32")]
-WAYS = [{}, {"read_only": True}, {"create": False}]
+WAYS: list[dict[str, Any]] = [{}, {"read_only": True}, {"create": False}]
 
 
 def _make(lake: LakeAddress) -> None:

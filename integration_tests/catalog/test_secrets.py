@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import quote, quote_plus
 
+import psycopg
 import pytest
+from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from sqlalchemy.exc import SQLAlchemyError
 
 from ducklake_spark.catalog import Catalog, Field
 from ducklake_spark.catalog.dialects import database_for
@@ -204,33 +205,50 @@ def test_an_open_lake_does_not_show_the_password(conninfo: str, by_url: bool) ->
     assert _leaks(*shown) == []
 
 
-def _drop_a_column(lake: Catalog) -> None:
+def _damaged(lake: Catalog, _: str) -> None:
     with lake._store.writing() as connection:
         connection.exec_driver_sql("ALTER TABLE ducklake_table DROP COLUMN table_name")
+    lake.at().table("t")
 
 
-def _end_all_sessions(lake: Catalog) -> None:
+def _ended(lake: Catalog, _: str) -> None:
     with lake._store.reading() as connection:
         connection.exec_driver_sql("SELECT pg_terminate_backend(pg_backend_pid())")
 
 
-MISHAPS: dict[str, Callable[[Catalog], object]] = {
-    "a missing table": lambda lake: lake.at().table("nothing"),
-    "a missing snapshot": lambda lake: lake.snapshot(99),
-    "a damaged catalog": lambda lake: (_drop_a_column(lake), lake.at().table("t")),
-    "a lost connection": _end_all_sessions,
-    "another data path": lambda lake: Catalog.open(lake.test_address, data_path="/other"),
-    # type: ignore[attr-defined]
-    "another password": lambda lake: Catalog.open(f"{lake.test_address} password=SeCreT9"),
-    # type: ignore[attr-defined]
-}  # fmt: skip
+def _locked_out(lake: Catalog, catalog: str) -> None:
+    """The user's password changes while the lake is open, and the connection ends."""
+    user = conninfo_to_dict(catalog.removeprefix("postgres:"))["user"]
+    with lake._store.writing() as connection:
+        connection.exec_driver_sql(f"ALTER ROLE {user} PASSWORD 'other'")
+    try:
+        with pytest.raises(DuckLakeError):
+            _ended(lake, catalog)
+        lake.snapshot()
+    finally:
+        with psycopg.connect(catalog.removeprefix("postgres:"), password="other") as connection:
+            right = conninfo_to_dict(catalog.removeprefix("postgres:"))["password"]
+            change = sql.SQL("ALTER ROLE {} PASSWORD {}")
+            connection.execute(change.format(sql.Identifier(str(user)), sql.Literal(right)))
+
+
+MISHAPS: dict[str, Callable[[Catalog, str], object]] = {
+    "a missing table": lambda lake, _: lake.at().table("nothing"),
+    "a missing snapshot": lambda lake, _: lake.snapshot(99),
+    "a damaged catalog": _damaged,
+    "a lost connection": _ended,
+    "a password that changed": _locked_out,
+    "another data path": lambda _, catalog: Catalog.open(catalog, data_path="/other"),
+    "another password": lambda _, catalog: Catalog.open(f"{catalog} password=SeCreT9"),
+}
 
 
 @pytest.mark.parametrize("what", MISHAPS)
 def test_an_error_in_an_open_lake_does_not_show_the_password(conninfo: str, what: str) -> None:
-    with Catalog.open(f"postgres:{conninfo}", data_path="/data/lake") as lake:
-        lake.test_address = f"postgres:{conninfo}"  # type: ignore[attr-defined]
-        with pytest.raises((DuckLakeError, SQLAlchemyError)) as raised:
-            MISHAPS[what](lake)
-    assert isinstance(raised.value, DuckLakeError)
+    catalog = f"postgres:{conninfo}"
+    with (
+        Catalog.open(catalog, data_path="/data/lake") as lake,
+        pytest.raises(DuckLakeError) as raised,
+    ):
+        MISHAPS[what](lake, catalog)
     assert _leaks(*_texts_of(raised.value)) == []

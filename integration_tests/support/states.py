@@ -66,7 +66,7 @@ class LakeState:
 
 def assert_read_alike(lake: LakeAddress) -> dict[int, LakeState]:
     """Our client and DuckDB see the same lake at every snapshot; returns what they see."""
-    with _kept_open(lake), lake.open(read_only=True) as catalog:
+    with kept_open(lake), lake.open(read_only=True) as catalog:
         commits = catalog.commits()
         tables = {c.snapshot.id: _our_tables(catalog.at(c.snapshot)) for c in commits}
         ours = {c.snapshot.id: _our_state(catalog, c, tables[c.snapshot.id]) for c in commits}
@@ -87,7 +87,7 @@ def assert_read_alike(lake: LakeAddress) -> dict[int, LakeState]:
 
 
 @contextmanager
-def _kept_open(lake: LakeAddress) -> Iterator[None]:
+def kept_open(lake: LakeAddress) -> Iterator[None]:
     """Spares our client, which opens a DuckDB file anew for every question, most of the work."""
     if lake.kind != "duckdb":
         yield

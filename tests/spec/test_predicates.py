@@ -73,7 +73,7 @@ def _matches(predicate: Predicate, row: Row) -> bool:
 
 def _compares(value: Any, operator: Operator, other: Any) -> bool:
     left, right = _ranked(value), _ranked(other)
-    outcomes = {"=": left == right, "<": left < right, ">": left > right}
+    outcomes: dict[str, bool] = {"=": left == right, "<": left < right, ">": left > right}
     return outcomes["="] or outcomes[operator[0]] if operator[1:] else outcomes[operator]
 
 

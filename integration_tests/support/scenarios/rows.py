@@ -214,7 +214,11 @@ INLINED: Scenarios = {
     "end a file that has inlined deletes": (
         CREATE_INLINED,
         by_duckdb("DELETE FROM t WHERE id = 2", {"t": without(T, 2)}),
-        ours(lambda tx: both(tx.truncate("t"), rows(tx, "t", MORE)), {"t": MORE}),
+        ours(
+            lambda tx: both(tx.truncate("t"), rows(tx, "t", MORE)),
+            {"t": MORE},
+            repeats_deletes=True,
+        ),
     ),
     "delete all that inlined deletes left": (
         CREATE_INLINED,
