@@ -143,6 +143,21 @@ class UnsupportedFeatureError(DuckLakeError):
     code = "DL304"
 
 
+# --- SQL ---
+
+
+class StatementError(DuckLakeError, ValueError):
+    """A statement that cannot be understood."""
+
+    code = "DL401"
+
+
+class QueryError(DuckLakeError):
+    """Spark refused a query, or failed while it ran it."""
+
+    code = "DL402"
+
+
 # --- commits ---
 
 

@@ -4,7 +4,7 @@ from ducklake_spark.catalog.alter import Field
 from ducklake_spark.catalog.catalog import Catalog
 from ducklake_spark.catalog.commit import CommitNote, CommitResult
 from ducklake_spark.catalog.local import StagedDelete
-from ducklake_spark.catalog.reader import LakeReader, SnapshotReader
+from ducklake_spark.catalog.reader import LakeReader, Name, SnapshotReader
 from ducklake_spark.catalog.transaction import Transaction
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "CommitResult",
     "Field",
     "LakeReader",
+    "Name",
     "SnapshotReader",
     "StagedDelete",
     "Transaction",

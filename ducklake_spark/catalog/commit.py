@@ -25,7 +25,7 @@ from ducklake_spark.catalog.define_rows import add_definitions
 from ducklake_spark.catalog.dialects import Failure, Outcome
 from ducklake_spark.catalog.history import latest_snapshot, read_commits
 from ducklake_spark.catalog.inlined_tables import add_inlined_tables
-from ducklake_spark.catalog.local import LocalChanges, changed
+from ducklake_spark.catalog.local import LocalChanges
 from ducklake_spark.catalog.options import in_force, read_options
 from ducklake_spark.catalog.store import LakeFacts, Store
 from ducklake_spark.config import CommitSettings
@@ -80,15 +80,9 @@ def commit_changes(
     settings: CommitSettings,
 ) -> CommitResult:
     """Commit, retrying while others are merely faster; raises a CommitError otherwise."""
-    if _is_empty(changes):
+    if changes.is_empty:
         return CommitResult(base.id, is_new=False)
     return _Commit(store, facts, base, changes, note, settings).run()
-
-
-def _is_empty(changes: LocalChanges) -> bool:
-    defined = (*changed(changes.schemas), *changed(changes.tables), *changed(changes.views))
-    written = any(not data.is_empty for _, data in changes.written())
-    return not (defined or written or changes.options)
 
 
 # How long a transaction may stay undecided before its session is ended by force.

@@ -104,6 +104,15 @@ class DataChanges:
     def is_empty(self) -> bool:
         return not (self.added or self.ended or self.deletes or self.inlined_deletes)
 
+    def copy(self) -> DataChanges:
+        return DataChanges(
+            {key: replace(file) for key, file in self.added.items()},
+            dict(self.ended),
+            dict(self.deletes),
+            set(self.inlined_deletes),
+            self.searched,
+        )
+
 
 TableData = tuple[Table, DataChanges]
 OptionKey = tuple[str, str | None, int | None]
@@ -119,6 +128,23 @@ class LocalChanges:
     dropped_macros: dict[int, Macro] = field(default_factory=dict)
     data: dict[int, TableData] = field(default_factory=dict)
     options: dict[OptionKey, str | None] = field(default_factory=dict)
+
+    @property
+    def is_empty(self) -> bool:
+        defined = (*changed(self.schemas), *changed(self.tables), *changed(self.views))
+        written = any(not data.is_empty for _, data in self.written())
+        return not (defined or written or self.options)
+
+    def copy(self) -> LocalChanges:
+        """The changes so far, which later ones leave as they are."""
+        return LocalChanges(
+            {key: replace(entry) for key, entry in self.schemas.items()},
+            {key: replace(entry) for key, entry in self.tables.items()},
+            {key: replace(entry) for key, entry in self.views.items()},
+            dict(self.dropped_macros),
+            {key: (table, data.copy()) for key, (table, data) in self.data.items()},
+            dict(self.options),
+        )
 
     def of(self, table: Table) -> DataChanges:
         """The data changes of a table, to be added to."""

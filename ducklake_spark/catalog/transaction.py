@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 
 from ducklake_spark.catalog.commit import CommitNote, CommitResult, commit_changes
@@ -88,6 +89,22 @@ class Transaction(Definer):
         """Forget the changes."""
         self._check_open()
         self._ended = "rolled back"
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether a commit would make a snapshot or set an option."""
+        return not self.changes.is_empty
+
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        """Undo what the block changed if it fails; the transaction goes on either way."""
+        self._check_open()
+        before = self.changes.copy()
+        try:
+            yield
+        except BaseException:
+            self.changes = before
+            raise
 
     # --- rows ---
 

@@ -5,6 +5,7 @@ Public DataFrame API only, so that classic Spark and Spark Connect are the same 
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import sys
@@ -34,6 +35,7 @@ _REQUIRED = {
 # Quiet and quick on one machine; a user's spark_config wins over these.
 _LOCAL_DEFAULTS = {
     "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
     "spark.sql.shuffle.partitions": "8",
     "spark.driver.host": "localhost",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -78,7 +80,15 @@ class Session:
                     f"{key} cannot be {value!r}: reading and writing a lake needs {_REQUIRED[key]}."
                 )
             builder = builder.config(key, value)
-        return cls(builder.getOrCreate())
+        session = cls(builder.getOrCreate())
+        session._quieten(starts_spark=settings.remote is None)
+        return session
+
+    def _quieten(self, *, starts_spark: bool) -> None:
+        """A failure is told once, by the exception: not by stacks of the JVM in the log too."""
+        logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+        if starts_spark:
+            self.spark.sparkContext.setLogLevel("OFF")
 
     @property
     def is_connect(self) -> bool:

@@ -2,6 +2,8 @@
 
 from ducklake_spark.write.change import Changed, Clause, merge, update
 from ducklake_spark.write.delete import delete
+from ducklake_spark.write.key_range import key_range
+from ducklake_spark.write.partitions import overwrite_partitions
 from ducklake_spark.write.stage import StagedFiles, append, overwrite, stage
 
 __all__ = [
@@ -10,8 +12,10 @@ __all__ = [
     "StagedFiles",
     "append",
     "delete",
+    "key_range",
     "merge",
     "overwrite",
+    "overwrite_partitions",
     "stage",
     "update",
 ]

@@ -46,7 +46,7 @@ def assigned(frame: DataFrame, table: Table, *, keep: Sequence[str] = ()) -> Dat
     for column in table.columns:
         source = given.get(fold(column.name))
         if source is None:
-            values.append(_default(column).alias(column.name))
+            values.append(default_value(column).alias(column.name))
         else:
             value = _cast(F.col(_quoted(source)), types[source], column, table)
             values.append(value.alias(column.name))
@@ -78,7 +78,8 @@ def _quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
 
 
-def _default(column: Column) -> Expression:
+def default_value(column: Column) -> Expression:
+    """What a new row gets for a column that is not given."""
     if column.default.is_none:
         return F.lit(None).cast(shown_type(column))
     if column.default.kind == "expression":

@@ -12,7 +12,7 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ducklake_spark.catalog import Transaction
+from ducklake_spark.catalog import Name, Transaction
 from ducklake_spark.errors import InvalidDefinitionError
 from ducklake_spark.scan import PLACE, ROW_ID, read_rows
 from ducklake_spark.session import Session
@@ -51,16 +51,21 @@ class Changed:
 def update(
     session: Session,
     tx: Transaction,
-    name: str,
+    name: Name,
     values: Values,
     condition: Expression | str | None = None,
     *,
     predicate: Predicate | None = None,
+    alias: str | None = None,
 ) -> Changed:
-    """Give new values to the rows for which the condition is true; they keep their row ids."""
+    """Give new values to the rows for which the condition is true; they keep their row ids.
+
+    `alias` is the name that expressions may know the table by.
+    """
     table = tx.table(name)
     files = tx.files(table, predicate=predicate)
     rows = read_rows(session, tx, table, files, extras=(PLACE, ROW_ID))
+    rows = rows.alias(alias or table.name.name)
     if condition is not None:
         rows = rows.where(_expression(condition))
     with _kept(rows) as found:
@@ -77,7 +82,7 @@ def update(
 def merge(
     session: Session,
     tx: Transaction,
-    name: str,
+    name: Name,
     source: DataFrame,
     on: Expression | str,
     clauses: Sequence[Clause],

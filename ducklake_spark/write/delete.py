@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from pyspark.sql import Column as Expression
 from pyspark.sql import functions as F
 
-from ducklake_spark.catalog import Transaction
+from ducklake_spark.catalog import Name, Transaction
 from ducklake_spark.scan import PLACE, read_rows, split_places
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import DataFile, Table
@@ -23,18 +23,20 @@ _THREADS = 8
 def delete(
     session: Session,
     tx: Transaction,
-    name: str,
+    name: Name,
     condition: Expression | str,
     *,
     predicate: Predicate | None = None,
+    alias: str | None = None,
 ) -> int:
     """Delete the rows for which the condition is true; how many those were.
 
-    `predicate` says what the condition demands of single columns, to leave files unread.
+    `predicate` says what the condition demands of single columns, to leave files unread. `alias`
+    is the name that the condition may know the table by.
     """
     table = tx.table(name)
     files = tx.files(table, predicate=predicate)
-    rows = read_rows(session, tx, table, files, extras=(PLACE,))
+    rows = read_rows(session, tx, table, files, extras=(PLACE,)).alias(alias or table.name.name)
     wanted = F.expr(condition) if isinstance(condition, str) else condition
     places = rows.where(wanted).select(PLACE).toArrow()[PLACE]
     delete_places(tx, table, files, places)

@@ -29,7 +29,7 @@ def laid_out(
     keys = [(key, columns[key.column_id]) for key in table.partition_fields]
     names = [f"__{name}" for name in key_names([(k.transform, c.name) for k, c in keys])]
     for name, (key, column) in zip(names, keys, strict=True):
-        frame = frame.withColumn(name, _folder(key, column))
+        frame = frame.withColumn(name, partition_key(key, column))
     if names:
         # Spark itself then splits what is too much for one task and joins what is too little.
         frame = frame.hint("rebalance", *names)
@@ -39,7 +39,7 @@ def laid_out(
     return frame, names
 
 
-def _folder(key: PartitionField, column: Column) -> Expression:
+def partition_key(key: PartitionField, column: Column) -> Expression:
     """What rows of one partition have in common, and no others."""
     value = F.col(f"`{column.name}`")
     match key.transform.name:

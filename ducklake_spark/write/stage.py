@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
-from ducklake_spark.catalog import Transaction
+from ducklake_spark.catalog import Name, Transaction
 from ducklake_spark.scan import ROW_ID
 from ducklake_spark.scan.types import encoded
 from ducklake_spark.spec.model import NameMapping, NewDataFile, Table
@@ -54,7 +54,7 @@ class StagedFiles:
             remove_file(file.path.under(self.location))
 
 
-def append(tx: Transaction, name: str, frame: DataFrame) -> StagedFiles:
+def append(tx: Transaction, name: Name, frame: DataFrame) -> StagedFiles:
     """Write the rows of a frame and add them to a table."""
     table = tx.table(name)
     staged = stage(frame, table, tx.options(table))
@@ -66,7 +66,7 @@ def append(tx: Transaction, name: str, frame: DataFrame) -> StagedFiles:
     return staged
 
 
-def overwrite(tx: Transaction, name: str, frame: DataFrame) -> StagedFiles:
+def overwrite(tx: Transaction, name: Name, frame: DataFrame) -> StagedFiles:
     """Write the rows of a frame in place of all rows of a table."""
     table = tx.table(name)
     staged = stage(frame, table, tx.options(table))

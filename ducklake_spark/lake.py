@@ -1,0 +1,147 @@
+"""The front door: a lake that answers SQL. Wiring only."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import TracebackType
+
+from pyspark.sql import DataFrame, SparkSession
+
+from ducklake_spark.catalog import Catalog
+from ducklake_spark.scan import read_table
+from ducklake_spark.session import Session, SparkSettings
+from ducklake_spark.spec.names import split_identifier
+from ducklake_spark.sql import PROCEDURES, Executor, Result, Workspace
+
+
+class Lake:
+    """A lake, and others attached beside it, on one Spark session.
+
+    Each thread takes a Lake of its own: `sibling` gives one on the same catalogs and Spark.
+    """
+
+    def __init__(self, session: Session, catalogs: Mapping[str, Catalog]) -> None:
+        self.session = session
+        self._workspace = Workspace(session)
+        for name, catalog in catalogs.items():
+            self._workspace.attach(name, catalog)
+        self._executor = Executor(self._workspace, PROCEDURES)
+
+    @classmethod
+    def open(
+        cls,
+        catalog: str,
+        data_path: str | None = None,
+        spark: SparkSession | SparkSettings | None = None,
+        *,
+        name: str = "lake",
+        metadata_schema: str | None = None,
+        read_only: bool = False,
+        author: str | None = None,
+    ) -> Lake:
+        """Open a lake, or create it, by the string DuckDB's ATTACH takes.
+
+        `spark` is a session that runs or how to get one; a local Spark is started without it.
+        """
+        opened = Catalog.open(
+            catalog,
+            data_path=data_path,
+            metadata_schema=metadata_schema,
+            read_only=read_only,
+            author=author,
+        )
+        session = Session(spark) if isinstance(spark, SparkSession) else Session.open(spark)
+        return cls(session, {name: opened})
+
+    def sibling(self) -> Lake:
+        """The same lakes on a Spark session of its own, for another thread."""
+        return Lake(Session(self.session.spark), self._workspace.lakes)
+
+    def attach(
+        self,
+        name: str,
+        catalog: str,
+        data_path: str | None = None,
+        *,
+        metadata_schema: str | None = None,
+        read_only: bool = False,
+    ) -> None:
+        """Make another lake known to statements as `name.schema.table`."""
+        opened = Catalog.open(
+            catalog, data_path=data_path, metadata_schema=metadata_schema, read_only=read_only
+        )
+        self._workspace.attach(name, opened)
+
+    # --- statements ---
+
+    def sql(self, statement: str) -> DataFrame:
+        """Run a statement. What changes data gives one row: rows affected, files, snapshot."""
+        return self.execute(statement).frame
+
+    def execute(self, statement: str) -> Result:
+        """Run a statement, and tell apart rows that were asked for and what was changed."""
+        return self._executor.run(statement)
+
+    @contextmanager
+    def transaction(
+        self,
+        *,
+        author: str | None = None,
+        message: str | None = None,
+        extra_info: str | None = None,
+    ) -> Iterator[Lake]:
+        """Statements of the block become one commit, or none if the block fails."""
+        self._workspace.begin()
+        try:
+            yield self
+        except BaseException:
+            self._workspace.rollback()
+            raise
+        self._workspace.commit(author=author, message=message, extra_info=extra_info)
+
+    def table(
+        self,
+        name: str,
+        *,
+        version: int | None = None,
+        timestamp: datetime.datetime | None = None,
+    ) -> DataFrame:
+        """A table as a DataFrame, by `name`, `schema.name` or `lake.schema.name`."""
+        to = self._workspace.target(split_identifier(name))
+        if version is None and timestamp is None:
+            reader = self._workspace.reader(to.lake)
+        else:
+            reader = self.catalog(to.lake).at(version, timestamp=timestamp)
+        return read_table(self.session, reader, reader.table(to.name))
+
+    # --- what it stands on ---
+
+    def catalog(self, name: str | None = None) -> Catalog:
+        """The catalog of a lake, the first one unless another is named."""
+        workspace = self._workspace
+        return workspace.lakes[workspace.required_lake(name) if name else workspace.home]
+
+    @property
+    def in_transaction(self) -> bool:
+        return self._workspace.in_transaction
+
+    def close(self) -> None:
+        """Roll back what is open, and let go of the catalogs; Spark itself goes on."""
+        if self._workspace.in_transaction:
+            self._workspace.rollback()
+        for catalog in self._workspace.lakes.values():
+            catalog.close()
+        self.session.close()
+
+    def __enter__(self) -> Lake:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

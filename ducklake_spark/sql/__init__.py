@@ -1,0 +1,17 @@
+"""SQL on lakes: text becomes intent, names become snapshots, Spark does the work."""
+
+from ducklake_spark.sql.execute import Executor
+from ducklake_spark.sql.procedures import PROCEDURES, Procedure
+from ducklake_spark.sql.result import Outcome, Result
+from ducklake_spark.sql.tokens import split_statements
+from ducklake_spark.sql.workspace import Workspace
+
+__all__ = [
+    "PROCEDURES",
+    "Executor",
+    "Outcome",
+    "Procedure",
+    "Result",
+    "Workspace",
+    "split_statements",
+]

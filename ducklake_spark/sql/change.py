@@ -1,0 +1,342 @@
+"""Carries out INSERT, DELETE, UPDATE, MERGE and TRUNCATE, each inside a transaction's work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from pyspark.errors import PySparkException
+from pyspark.sql import Column as Expression
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from ducklake_spark.errors import InvalidDefinitionError, NotFoundError
+from ducklake_spark.spec.model import Column, Table
+from ducklake_spark.spec.names import fold
+from ducklake_spark.spec.predicates import AllOf, Predicate
+from ducklake_spark.sql.conditions import predicate_of
+from ducklake_spark.sql.defaults import with_defaults
+from ducklake_spark.sql.failures import query_error
+from ducklake_spark.sql.pruning import condition_of, equalities_of
+from ducklake_spark.sql.result import Outcome
+from ducklake_spark.sql.scope import Scope
+from ducklake_spark.sql.statements import (
+    Delete,
+    Insert,
+    Merge,
+    Parts,
+    Truncate,
+    Update,
+    When,
+)
+from ducklake_spark.sql.tokens import quoted
+from ducklake_spark.sql.workspace import Relation, Work
+from ducklake_spark.write import (
+    Clause,
+    StagedFiles,
+    append,
+    delete,
+    key_range,
+    merge,
+    overwrite,
+    overwrite_partitions,
+    update,
+)
+from ducklake_spark.write.assign import default_value
+
+# A target of fewer files is read whole sooner than the source's keys are looked through.
+_WORTH_A_LOOK = 8
+
+
+def insert(scope: Scope, work: Work, to: Relation, wanted: Insert) -> Outcome:
+    table = work.tx.table(to.name)
+    frame = _rows(scope, table, wanted)
+    deleted = 0
+    if wanted.replace_where is not None:
+        deleted = _delete(scope, work, to, table, wanted.replace_where, None)
+        staged = append(work.tx, table.name, frame)
+    elif not wanted.overwrite:
+        staged = append(work.tx, table.name, frame)
+    else:
+        deleted, staged = _overwritten(scope, work, table, wanted, frame)
+    work.staged.append(staged)
+    return Outcome(
+        "INSERT OVERWRITE" if wanted.overwrite else "INSERT",
+        rows_inserted=staged.record_count,
+        rows_deleted=deleted,
+        files=len(staged.files),
+        bytes=staged.file_size_bytes,
+    )
+
+
+def _rows(scope: Scope, table: Table, wanted: Insert) -> DataFrame:
+    """The rows to insert under the names of the table's columns."""
+    given = {fold(key): value for key, value in wanted.partition.items() if value is not None}
+    frame = scope.query(with_defaults(wanted.query, table, wanted.columns))
+    if not wanted.by_name:
+        names = list(wanted.columns)
+        names = names or [c.name for c in table.columns if fold(c.name) not in given]
+        if len(names) != len(frame.columns):
+            raise InvalidDefinitionError(
+                f"The query gives {len(frame.columns)} columns, and {len(names)} of {table.name} "
+                f"are to be filled: {', '.join(names)}."
+            )
+        frame = frame.toDF(*names)
+    for name, value in given.items():
+        frame = frame.withColumn(table.column(quoted(name)).name, F.expr(value))
+    return frame
+
+
+def _overwritten(
+    scope: Scope, work: Work, table: Table, wanted: Insert, frame: DataFrame
+) -> tuple[int, StagedFiles]:
+    """Rows deleted and files written by an INSERT OVERWRITE."""
+    tx, session = work.tx, scope.workspace.session
+    mode = session.spark.conf.get("spark.sql.sources.partitionOverwriteMode", "static")
+    static = {key: value for key, value in wanted.partition.items() if value is not None}
+    dynamic = len(wanted.partition) > len(static) or (mode or "").lower() == "dynamic"
+    if table.partition_fields and dynamic and not static:
+        before = _row_count(work, table)
+        staged = overwrite_partitions(session, tx, table.name, frame)
+        return before + staged.record_count - _row_count(work, table), staged
+    if static:
+        condition = " AND ".join(f"{quoted(key)} <=> {value}" for key, value in static.items())
+        deleted = delete(session, tx, table.name, condition)
+        return deleted, append(tx, table.name, frame)
+    before = _row_count(work, table)
+    return before, overwrite(tx, table.name, frame)
+
+
+def _row_count(work: Work, table: Table) -> int:
+    """The rows of a table by the catalog's own count."""
+    files = work.tx.files(table)
+    gone = sum(file.delete_file.delete_count for file in files if file.delete_file)
+    gone += sum(len(file.inlined_deletes) for file in files)
+    return sum(file.record_count for file in files) - gone + len(work.tx.inlined_rows(table))
+
+
+# --- DELETE, UPDATE, TRUNCATE ---
+
+
+def delete_rows(scope: Scope, work: Work, to: Relation, wanted: Delete) -> Outcome:
+    table = work.tx.table(to.name)
+    if wanted.condition is None:
+        return _emptied(work, to, "DELETE")
+    count = _delete(scope, work, to, table, wanted.condition, wanted.alias)
+    return Outcome("DELETE", rows_deleted=count)
+
+
+def _delete(
+    scope: Scope,
+    work: Work,
+    to: Relation,
+    table: Table,
+    condition: str,
+    alias: str | None,
+) -> int:
+    name = alias or to.name.name
+    predicate = _predicate(scope, table, condition, name)
+    text = _spliced(scope, condition, to, name)
+    with _explaining():
+        return delete(
+            scope.workspace.session, work.tx, table.name, text, predicate=predicate, alias=name
+        )
+
+
+def truncate_table(_: Scope, work: Work, to: Relation, __: Truncate) -> Outcome:
+    return _emptied(work, to, "TRUNCATE")
+
+
+def _emptied(work: Work, to: Relation, operation: str) -> Outcome:
+    table = work.tx.table(to.name)
+    count = _row_count(work, table)
+    work.tx.truncate(table.name)
+    return Outcome(operation, rows_deleted=count)
+
+
+def update_rows(scope: Scope, work: Work, to: Relation, wanted: Update) -> Outcome:
+    table = work.tx.table(to.name)
+    name = wanted.alias or to.name.name
+    values = _assigned(scope, table, wanted.assignments, to, name)
+    condition, predicate = None, None
+    if wanted.condition is not None:
+        predicate = _predicate(scope, table, wanted.condition, name)
+        condition = _spliced(scope, wanted.condition, to, name)
+    with _explaining():
+        changed = update(
+            scope.workspace.session,
+            work.tx,
+            table.name,
+            values,
+            condition,
+            predicate=predicate,
+            alias=name,
+        )
+    work.staged += changed.staged
+    return _outcome("UPDATE", changed.staged, updated=changed.updated)
+
+
+def _outcome(
+    operation: str,
+    staged: Sequence[StagedFiles],
+    *,
+    inserted: int = 0,
+    updated: int = 0,
+    deleted: int = 0,
+) -> Outcome:
+    return Outcome(
+        operation,
+        rows_inserted=inserted,
+        rows_updated=updated,
+        rows_deleted=deleted,
+        files=sum(len(one.files) for one in staged),
+        bytes=sum(one.file_size_bytes for one in staged),
+    )
+
+
+def _predicate(scope: Scope, table: Table, condition: str, name: str) -> Predicate | None:
+    return predicate_of(condition_of(condition, [name, ""]), table, scope.time_zone())
+
+
+def _spliced(scope: Scope, text: str, to: Relation, alias: str) -> str:
+    """An expression over a table that goes by an alias, whatever name the user gave it there."""
+    return scope.splice(text, aliases={to: alias}).text
+
+
+def _assigned(
+    scope: Scope,
+    table: Table,
+    assignments: Sequence[tuple[Parts, str]],
+    to: Relation,
+    alias: str,
+) -> dict[str, Expression | str]:
+    """New values by column; those of fields within a struct become one for the struct."""
+    values: dict[str, Expression | str] = {}
+    for path, text in assignments:
+        column, rest = _assignee(table, path, alias)
+        if column.name in values and not rest:
+            raise InvalidDefinitionError(f"Column {column.name!r} of {table.name} is set twice.")
+        if text.upper() == "DEFAULT" and not rest:
+            values[column.name] = default_value(column)
+            continue
+        value = _spliced(scope, text, to, alias)
+        if not rest:
+            values[column.name] = value
+            continue
+        before = values.get(column.name, f"{quoted(alias)}.{quoted(column.name)}")
+        struct = F.expr(before) if isinstance(before, str) else before
+        values[column.name] = struct.withField(".".join(map(quoted, rest)), F.expr(value))
+    return values
+
+
+def _assignee(table: Table, path: Parts, alias: str) -> tuple[Column, Parts]:
+    """The column that an assignment is for, and the path to the field within it."""
+    columns = {fold(column.name): column for column in table.columns}
+    qualified = len(path) > 1 and fold(path[0]) == fold(alias) and fold(path[1]) in columns
+    if fold(path[0]) not in columns or (qualified and len(path) == 2):
+        path = path[1:] if qualified else path[-1:] if len(path) > 2 else path
+    column = columns.get(fold(path[0]))
+    if column is None:
+        near = [column.name for column in table.columns]
+        raise NotFoundError(f"Column {path[0]!r} of {table.name}", near=near, wanted=path[0])
+    return column, path[1:]
+
+
+# --- MERGE ---
+
+
+def merge_rows(scope: Scope, work: Work, to: Relation, wanted: Merge) -> Outcome:
+    table = work.tx.table(to.name)
+    alias = wanted.alias or to.name.name
+    source_alias = wanted.source_alias or "source"
+    source = scope.query(wanted.source)
+    clauses = [
+        _clause(scope, table, when, to, alias, source_alias, source) for when in wanted.clauses
+    ]
+    source = source.persist()
+    try:
+        with _explaining():
+            changed = merge(
+                scope.workspace.session,
+                work.tx,
+                table.name,
+                source,
+                _spliced(scope, wanted.on, to, alias),
+                clauses,
+                target_alias=alias,
+                source_alias=source_alias,
+                predicate=_merge_predicate(scope, work, table, wanted, alias, source),
+            )
+    finally:
+        source.unpersist()
+    work.staged += changed.staged
+    return _outcome(
+        "MERGE",
+        changed.staged,
+        inserted=changed.inserted,
+        updated=changed.updated,
+        deleted=changed.deleted,
+    )
+
+
+def _merge_predicate(
+    scope: Scope, work: Work, table: Table, wanted: Merge, alias: str, source: DataFrame
+) -> Predicate | None:
+    """What a row of the target must be like to be matched at all."""
+    if any(when.when == "not matched by source" for when in wanted.clauses):
+        return None
+    found = [predicate_of(condition_of(wanted.on, [alias]), table, scope.time_zone())]
+    columns = {fold(column.name): column for column in table.columns}
+    pairs = equalities_of(wanted.on, alias, wanted.source_alias or "source")
+    keys = {mine: columns[its] for its, mine in pairs if its in columns}
+    names = {fold(name): name for name in source.columns}
+    if keys and len(work.tx.files(table)) >= _WORTH_A_LOOK:
+        known = {names[mine]: column for mine, column in keys.items() if mine in names}
+        found.append(key_range(source, known))
+    parts = tuple(part for part in found if part is not None)
+    return AllOf(parts) if parts else None
+
+
+def _clause(
+    scope: Scope,
+    table: Table,
+    when: When,
+    to: Relation,
+    alias: str,
+    source_alias: str,
+    source: DataFrame,
+) -> Clause:
+    condition = None
+    if when.condition is not None:
+        condition = _spliced(scope, when.condition, to, alias)
+    values: Mapping[str, Expression | str] = {}
+    if when.assignments is None:
+        values = _all_by_name(table, source, source_alias)
+    elif when.then != "delete":
+        values = _assigned(scope, table, when.assignments, to, alias)
+    return Clause(when.when, when.then, condition, values)
+
+
+def _all_by_name(table: Table, source: DataFrame, source_alias: str) -> dict[str, str]:
+    """The star of a MERGE: every column of the table from the source's column of that name."""
+    given = {fold(name): name for name in source.columns}
+    missing = [column.name for column in table.columns if fold(column.name) not in given]
+    if missing:
+        raise InvalidDefinitionError(
+            f"The source of the MERGE into {table.name} lacks {', '.join(map(repr, missing))}, "
+            "and * stands for all columns.",
+            hint="Name the columns to set, or add them to the source.",
+        )
+    return {
+        column.name: f"{quoted(source_alias)}.{quoted(given[fold(column.name)])}"
+        for column in table.columns
+    }
+
+
+@contextmanager
+def _explaining() -> Iterator[None]:
+    """Spark's errors in the user's terms."""
+    try:
+        yield
+    except PySparkException as error:
+        raise query_error(error) from error

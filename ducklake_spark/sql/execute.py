@@ -1,0 +1,215 @@
+"""Runs statements: finds what a text asks for, and hands it to the part that does it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from ducklake_spark.errors import AlreadyExistsError, NotFoundError
+from ducklake_spark.sql import change, define, inform
+from ducklake_spark.sql.functions import FUNCTIONS, evaluated
+from ducklake_spark.sql.parser import parse
+from ducklake_spark.sql.procedures import Procedure
+from ducklake_spark.sql.result import Outcome, Result
+from ducklake_spark.sql.scope import Scope
+from ducklake_spark.sql.splice import Edit, Spliced, spliced
+from ducklake_spark.sql.statements import (
+    Alter,
+    Begin,
+    Call,
+    Comment,
+    Commit,
+    CreateSchema,
+    CreateTable,
+    CreateTemporaryView,
+    CreateView,
+    Delete,
+    Describe,
+    Drop,
+    DropSchema,
+    Explain,
+    Insert,
+    Merge,
+    Query,
+    Rollback,
+    Show,
+    SparkCommand,
+    Statement,
+    Truncate,
+    Update,
+    Use,
+)
+from ducklake_spark.sql.tokens import quoted
+from ducklake_spark.sql.workspace import Relation, Work, Workspace
+
+OnRelation = (
+    CreateTable
+    | CreateView
+    | Drop
+    | Alter
+    | Comment
+    | Insert
+    | Delete
+    | Update
+    | Merge
+    | Truncate
+    | Describe
+)
+
+
+@dataclass(slots=True)
+class Executor:
+    """Runs statements one after the other in a workspace."""
+
+    workspace: Workspace
+    procedures: Mapping[str, Procedure]
+
+    def run(self, text: str) -> Result:
+        """Carry out one statement."""
+        scope = Scope(self.workspace, FUNCTIONS)
+        statement = parse(text)
+        try:
+            done = self._carry_out(scope, statement, text)
+        finally:
+            # Spark's own commands may have kept a text that names them.
+            if not isinstance(statement, SparkCommand):
+                scope.close()
+        if isinstance(done, Outcome):
+            return Result(done.frame(self.workspace.session), done)
+        return Result(done)
+
+    def _carry_out(self, scope: Scope, statement: Statement, text: str) -> DataFrame | Outcome:
+        match statement:
+            case Query(query):
+                return scope.query(query)
+            case SparkCommand():
+                return self._sparks(scope, statement)
+            case Explain():
+                return inform.explain(scope, statement)
+            case Show():
+                return inform.show(scope, statement)
+            case Describe():
+                return self._describe(scope, statement, text)
+            case CreateTemporaryView():
+                return self._temporary_view(scope, statement)
+            case Call():
+                return self._call(scope, statement)
+            case Begin() | Commit() | Rollback() | Use():
+                return self._control(statement)
+            case CreateSchema() | DropSchema():
+                return self._schema(statement)
+            case _:
+                return self._on_relation(scope, statement, text)
+
+    # --- without a commit ---
+
+    def _sparks(self, scope: Scope, command: SparkCommand) -> DataFrame:
+        if command.query_at is None:
+            return scope.run(Spliced(command.text, command.text))
+        at = command.query_at
+        inner = scope.splice(command.text[at:])
+        moved = [Edit(e.start + at, e.end + at, e.text) for e in inner.edits]
+        return scope.run(spliced(command.text, moved))
+
+    def _describe(self, scope: Scope, wanted: Describe, text: str) -> DataFrame:
+        if wanted.query is not None or self._is_ours(scope, wanted, wanted.name):
+            return inform.describe(scope, wanted)
+        return scope.run(Spliced(text, text))
+
+    def _temporary_view(self, scope: Scope, wanted: CreateTemporaryView) -> Outcome:
+        frame = scope.query(wanted.query)
+        if wanted.columns:
+            frame = frame.toDF(*wanted.columns)
+        if wanted.cached:
+            frame = frame.cache()
+        if wanted.replace:
+            frame.createOrReplaceTempView(quoted(wanted.name))
+        elif self.workspace.session.spark.catalog.tableExists(quoted(wanted.name)):
+            raise AlreadyExistsError(f"There is already a view {wanted.name} of this session.")
+        else:
+            frame.createTempView(quoted(wanted.name))
+        return Outcome("CREATE TEMPORARY VIEW")
+
+    def _call(self, scope: Scope, wanted: Call) -> DataFrame:
+        *qualifiers, name = wanted.name
+        lake = self.workspace.required_lake(qualifiers[0]) if qualifiers else self.workspace.home
+        name = name.lower().removeprefix("ducklake_")
+        procedure = self.procedures.get(name)
+        if procedure is None:
+            raise NotFoundError(f"The procedure {name!r}", near=self.procedures, wanted=name)
+        texts = [f"{key} => {text}" if key is not None else text for key, text in wanted.arguments]
+        by_place, by_name = evaluated(scope, ", ".join(texts))
+        return procedure(self.workspace, lake, by_place, by_name)
+
+    def _control(self, statement: Begin | Commit | Rollback | Use) -> Outcome:
+        match statement:
+            case Begin():
+                self.workspace.begin()
+                return Outcome("BEGIN")
+            case Commit(message):
+                results = self.workspace.commit(message=message)
+                new = [result.snapshot_id for result in results if result.is_new]
+                return Outcome("COMMIT", snapshot_id=new[-1] if new else None)
+            case Rollback():
+                self.workspace.rollback()
+                return Outcome("ROLLBACK")
+            case Use(name):
+                self.workspace.use(name)
+                return Outcome("USE")
+
+    # --- with a commit ---
+
+    def _schema(self, wanted: CreateSchema | DropSchema) -> Outcome:
+        *qualifiers, name = wanted.name
+        lake = self.workspace.required_lake(qualifiers[0]) if qualifiers else self.workspace.home
+        if isinstance(wanted, CreateSchema):
+            return self._written(lake, lambda work: define.create_schema(work, name, wanted))
+        return self._written(lake, lambda work: define.drop_schema(work, name, wanted))
+
+    def _on_relation(self, scope: Scope, statement: OnRelation, text: str) -> DataFrame | Outcome:
+        name = statement.name
+        if isinstance(statement, Comment) and statement.kind == "column":
+            name = name[:-1]
+        if not self._is_ours(scope, statement, name):
+            return scope.query(text)
+        to = self.workspace.target(name)
+        return self._written(to.lake, lambda work: _do(scope, work, to, statement))
+
+    def _is_ours(self, scope: Scope, statement: OnRelation, name: tuple[str, ...]) -> bool:
+        """Whether a statement is about a relation of a lake and not about one of Spark's."""
+        if len(name) > 2:
+            return self.workspace.lake_named(name[0]) is not None
+        if isinstance(statement, (CreateTable, CreateView)):
+            return True
+        return scope.knows(name) or not scope.spark_has(name)
+
+    def _written(self, lake: str, do: Callable[[Work], Outcome]) -> Outcome:
+        with self.workspace.writing(lake) as work:
+            outcome = do(work)
+        if work.result is None or not work.result.is_new:
+            return outcome
+        return replace(outcome, snapshot_id=work.result.snapshot_id)
+
+
+def _do(scope: Scope, work: Work, to: Relation, statement: OnRelation) -> Outcome:
+    """Carry out a statement on a relation, within a transaction's work."""
+    scope.read_through(to.lake, work.tx)
+    carry_out = _DOERS[type(statement)]
+    return carry_out(scope, work, to, statement)
+
+
+_DOERS: Mapping[type, Callable[[Scope, Work, Relation, Any], Outcome]] = {
+    CreateTable: define.create_table,
+    CreateView: define.create_view,
+    Drop: define.drop,
+    Alter: define.alter,
+    Comment: define.comment,
+    Insert: change.insert,
+    Delete: change.delete_rows,
+    Update: change.update_rows,
+    Merge: change.merge_rows,
+    Truncate: change.truncate_table,
+}

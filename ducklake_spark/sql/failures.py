@@ -1,0 +1,50 @@
+"""Spark's errors as a person wants to read them: the message, the user's names and places."""
+
+from __future__ import annotations
+
+import re
+
+from pyspark.errors import PySparkException
+
+from ducklake_spark.errors import QueryError
+from ducklake_spark.sql.splice import Spliced
+
+# The name of a view that stands for a relation (scope.Scope.show).
+_VIEW = re.compile(r"`((?:[^`]|``)+?)(?: @\d+)? #\d+`(?: AS (`(?:[^`]|``)+`))?")
+_PLACE = re.compile(r"\(?line (\d+), (?:pos|position) (\d+)\)?|line (\d+) pos (\d+)")
+_JVM = re.compile(r"\n*JVM stacktrace:.*", re.DOTALL)
+_FRAGMENT = re.compile(r"\n*== SQL.*", re.DOTALL)
+_PLAN = re.compile(r";?\n(?:'|\+- |Project |Filter |Aggregate |Join |:- ).*", re.DOTALL)
+_FRAMES = re.compile(r"\n\s*at [\w.$]+\(.*", re.DOTALL)
+
+
+def query_error(error: PySparkException, query: Spliced | None = None) -> QueryError:
+    """The error without plans and stacks of the JVM, in the names and places of the query."""
+    text = str(error)
+    for noise in (_JVM, _FRAMES, _PLAN):
+        text = noise.sub("", text)
+    place = _PLACE.search(text)
+    if query is None or place is None:
+        return QueryError(shown_names(text).strip())
+    line, column = _original_place(place, query)
+    text = _FRAGMENT.sub("", _PLACE.sub("", text)).strip().rstrip(";").rstrip()
+    shown = query.original.splitlines()[line - 1] if query.original else ""
+    fragment = f"\n  line {line}: {shown.rstrip()}\n  {' ' * (len(f'line {line}: ') + column - 1)}^"
+    return QueryError(shown_names(text) + fragment)
+
+
+def shown_names(text: str) -> str:
+    """A text of Spark's with the user's names for relations."""
+    return _VIEW.sub(lambda match: match.group(2) or match.group(1), text)
+
+
+def _original_place(match: re.Match[str], query: Spliced) -> tuple[int, int]:
+    """Line and column in the user's text, both from 1."""
+    line, column = (int(group) for group in match.groups() if group is not None)
+    lines = query.text.splitlines(keepends=True)
+    # "pos" counts from 0, "position" from 1.
+    first = 1 if "position" in match.group(0) else 0
+    offset = sum(map(len, lines[: line - 1])) + column - first
+    place = min(query.original_offset(offset), len(query.original))
+    before = query.original[:place]
+    return before.count("\n") + 1, place - (before.rfind("\n") + 1) + 1

@@ -1,0 +1,232 @@
+"""SHOW, DESCRIBE and EXPLAIN: what is in the lakes, as rows."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame
+
+from ducklake_spark.catalog import LakeReader
+from ducklake_spark.scan.types import shown_type
+from ducklake_spark.spec.model import Column, SortKey, Table, View
+from ducklake_spark.spec.names import fold
+from ducklake_spark.spec.partitions import Transform
+from ducklake_spark.sql.conditions import predicate_text
+from ducklake_spark.sql.scope import Scan, Scope
+from ducklake_spark.sql.splice import Spliced
+from ducklake_spark.sql.statements import Describe, Explain, Show
+from ducklake_spark.sql.tokens import literal, quoted
+from ducklake_spark.sql.views import SPARK_TEXT
+from ducklake_spark.sql.workspace import MAIN, Relation
+
+Rows = list[tuple[object, ...]]
+
+
+def show(scope: Scope, wanted: Show) -> DataFrame:
+    match wanted.what:
+        case "schemas":
+            lake = scope.workspace.home
+            if wanted.name:
+                lake = scope.workspace.required_lake(wanted.name[0])
+            names = [schema.name for schema in scope.reader(lake).schemas()]
+            return _named(scope, "namespace string", [(n,) for n in _like(names, wanted.pattern)])
+        case "tables" | "views":
+            return _relations(scope, wanted)
+    to = scope.workspace.target(wanted.name)
+    reader = scope.reader(to.lake)
+    match wanted.what:
+        case "columns":
+            names = [column.name for column in reader.table(to.name).columns]
+            return _named(scope, "col_name string", [(name,) for name in names])
+        case "tblproperties":
+            options = reader.options(reader.table(to.name))
+            return _named(scope, "key string, value string", sorted(options.items()))
+        case "partitions":
+            return _partitions(scope, reader, reader.table(to.name))
+        case _:
+            return _named(scope, "createtab_stmt string", [(_create_text(reader, to),)])
+
+
+def _named(scope: Scope, schema: str, rows: Sequence[tuple[object, ...]]) -> DataFrame:
+    return scope.workspace.session.spark.createDataFrame(list(rows), schema)
+
+
+def _like(names: Sequence[str], pattern: str | None) -> list[str]:
+    """Spark's patterns: * for anything, | between alternatives, case aside."""
+    if pattern is None:
+        return list(names)
+    wanted = [fold(part.strip()).replace("%", "*") for part in pattern.split("|")]
+    return [n for n in names if any(fnmatch.fnmatchcase(fold(n), part) for part in wanted)]
+
+
+def _relations(scope: Scope, wanted: Show) -> DataFrame:
+    lake, schema = _schema_of(scope, wanted.name)
+    reader = scope.reader(lake)
+    found = [(view.name.name, "view") for view in reader.views(schema)]
+    if wanted.what == "tables":
+        found += [(entry.name.name, "table") for entry in reader.tables(schema)]
+    kinds = dict(found)
+    rows = [(schema, name, False) for name in _like(sorted(kinds), wanted.pattern)]
+    name = "viewName" if wanted.what == "views" else "tableName"
+    return _named(scope, f"namespace string, {name} string, isTemporary boolean", rows)
+
+
+def _schema_of(scope: Scope, name: Sequence[str]) -> tuple[str, str]:
+    workspace = scope.workspace
+    match list(name):
+        case []:
+            return workspace.home, workspace.schema
+        case [lake, schema]:
+            known = workspace.required_lake(lake)
+            return known, scope.reader(known).schema(schema).name
+        case _:
+            schemas = {fold(s.name): s.name for s in scope.reader(workspace.home).schemas()}
+            lake_name = workspace.lake_named(name[0])
+            if fold(name[0]) not in schemas and lake_name is not None:
+                return lake_name, MAIN
+            return workspace.home, scope.reader(workspace.home).schema(name[0]).name
+
+
+def _partitions(scope: Scope, reader: LakeReader, table: Table) -> DataFrame:
+    columns = {column.id: column.name for column in table.columns}
+    keys = [_key_text(key.transform, columns[key.column_id]) for key in table.partition_fields]
+    rows = {
+        tuple(file.partition_values)
+        for file in reader.files(table)
+        if len(file.partition_values) == len(keys)
+    }
+    shown = [
+        ("/".join(f"{key}={value}" for key, value in zip(keys, row, strict=True)),) for row in rows
+    ]
+    return _named(scope, "partition string", sorted(shown))
+
+
+# --- SHOW CREATE ---
+
+
+def _create_text(reader: LakeReader, to: Relation) -> str:
+    view = reader.find_view(to.name)
+    if view is not None:
+        return _create_view_text(to, view)
+    table = reader.table(to.name)
+    lines = [f"  {_column_text(column)}" for column in table.columns]
+    parts = [f"CREATE TABLE {_sql_name(to)} (\n" + ",\n".join(lines) + ")"]
+    columns = {column.id: column.name for column in table.columns}
+    if table.partition_fields:
+        keys = [_key_text(k.transform, columns[k.column_id]) for k in table.partition_fields]
+        parts.append(f"PARTITIONED BY ({', '.join(keys)})")
+    if table.sort_keys:
+        parts.append(f"SORTED BY ({', '.join(map(_sort_text, table.sort_keys))})")
+    if table.comment:
+        parts.append(f"COMMENT {literal(table.comment)}")
+    return "\n".join(parts)
+
+
+def _create_view_text(to: Relation, view: View) -> str:
+    aliases = ", ".join(map(quoted, view.column_aliases))
+    columns = f" ({aliases})" if aliases else ""
+    return f"CREATE VIEW {_sql_name(to)}{columns} AS {view.tags.get(SPARK_TEXT, view.sql)}"
+
+
+def _sql_name(to: Relation) -> str:
+    return ".".join(map(quoted, (to.lake, to.name.schema, to.name.name)))
+
+
+def _column_text(column: Column) -> str:
+    parts = [quoted(column.name), shown_type(column).simpleString()]
+    if not column.nullable:
+        parts.append("NOT NULL")
+    if not column.default.is_none and column.default.value is not None:
+        is_code = column.default.kind == "expression"
+        parts.append(
+            f"DEFAULT {column.default.value if is_code else literal(column.default.value)}"
+        )
+    if column.comment:
+        parts.append(f"COMMENT {literal(column.comment)}")
+    return " ".join(parts)
+
+
+def _key_text(transform: Transform, column: str) -> str:
+    if transform.name == "identity":
+        return quoted(column)
+    if transform.name == "bucket":
+        return f"bucket({transform.buckets}, {quoted(column)})"
+    return f"{transform.name}({quoted(column)})"
+
+
+def _sort_text(key: SortKey) -> str:
+    direction = "DESC" if key.descending else "ASC"
+    return f"{key.expression} {direction} NULLS {'FIRST' if key.nulls_first else 'LAST'}"
+
+
+# --- DESCRIBE ---
+
+
+def describe(scope: Scope, wanted: Describe) -> DataFrame:
+    schema = "col_name string, data_type string, comment string"
+    if wanted.query is not None:
+        fields = scope.query(wanted.query).schema.fields
+        rows: Rows = [(f.name, f.dataType.simpleString(), None) for f in fields]
+        return _named(scope, schema, rows)
+    to = scope.workspace.target(wanted.name)
+    reader = scope.reader(to.lake)
+    view = reader.find_view(to.name)
+    if view is not None:
+        rows = _view_columns(scope, to, view, reader)
+    else:
+        table = reader.table(to.name)
+        rows = [(c.name, shown_type(c).simpleString(), c.comment) for c in table.columns]
+        if wanted.extended:
+            rows += _details(reader, table, to)
+    return _named(scope, schema, rows)
+
+
+def _view_columns(scope: Scope, to: Relation, view: View, reader: LakeReader) -> Rows:
+    fields = scope.view_rows(to, view, reader).schema.fields
+    return [(f.name, f.dataType.simpleString(), view.tags.get(f"comment.{f.name}")) for f in fields]
+
+
+def _details(reader: LakeReader, table: Table, to: Relation) -> Rows:
+    columns = {column.id: column.name for column in table.columns}
+    keys = [_key_text(key.transform, columns[key.column_id]) for key in table.partition_fields]
+    files = reader.files(table)
+    facts = {
+        "Catalog": to.lake,
+        "Database": to.name.schema,
+        "Table": to.name.name,
+        "Type": "table",
+        "Provider": "ducklake",
+        "Comment": table.comment or "",
+        "Location": table.location,
+        "Partitioned by": ", ".join(keys),
+        "Sorted by": ", ".join(map(_sort_text, table.sort_keys)),
+        "Files": str(len(files)),
+        "Bytes": str(sum(file.file_size_bytes for file in files)),
+        "Table id": str(table.id),
+        "Snapshot": str(reader.snapshot.id),
+    }
+    details = [(name, value, None) for name, value in facts.items()]
+    return [("", "", None), ("# Detailed Table Information", "", None), *details]
+
+
+# --- EXPLAIN ---
+
+
+def explain(scope: Scope, wanted: Explain) -> DataFrame:
+    """Ours before Spark's: which files each table is read from, and what left out the others."""
+    query = scope.splice(wanted.query)
+    lines = [_scan_line(scan) for scan in scope.scans]
+    mode = "" if wanted.mode == "simple" else wanted.mode.upper() + " "
+    plan = scope.run(Spliced(query.original, f"EXPLAIN {mode}{query.text}"))
+    text = plan.collect()[0][0]
+    return _named(scope, "plan string", [("\n".join([*lines, "", text]),)])
+
+
+def _scan_line(scan: Scan) -> str:
+    total = len(scan.reader.files(scan.table))
+    read = f"{scan.relation} @{scan.snapshot}:"
+    if scan.predicate is None:
+        return f"{read} all of its {total} files"
+    kept = len(scan.reader.files(scan.table, predicate=scan.predicate))
+    return f"{read} {kept} of {total} files, by {predicate_text(scan.predicate, scan.table)}"

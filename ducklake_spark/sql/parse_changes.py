@@ -1,0 +1,268 @@
+"""INSERT, DELETE, UPDATE, MERGE and TRUNCATE."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ducklake_spark.errors import StatementError, UnsupportedFeatureError
+from ducklake_spark.sql.parse_definitions import rest_of
+from ducklake_spark.sql.statements import (
+    Delete,
+    Insert,
+    Merge,
+    Parts,
+    Statement,
+    Truncate,
+    Update,
+    When,
+)
+from ducklake_spark.sql.tokens import Cursor, quoted
+
+Assignments = tuple[tuple[Parts, str], ...]
+
+
+def parse(cursor: Cursor, prefix: str = "") -> Statement:
+    """The statement that begins here; `prefix` is the WITH before it."""
+    word = cursor.take().word
+    if word == "INSERT":
+        return _insert(cursor, prefix)
+    if prefix:
+        raise UnsupportedFeatureError(
+            f"WITH before {word} is not supported.",
+            hint="Write the query as a subquery of the condition or the source.",
+        )
+    match word:
+        case "DELETE":
+            return _delete(cursor)
+        case "UPDATE":
+            return _update(cursor)
+        case "MERGE":
+            return _merge(cursor)
+        case _:
+            cursor.expect("TABLE")
+            name = cursor.dotted("a table")
+            cursor.finish()
+            return Truncate(name)
+
+
+def after_with(cursor: Cursor) -> Statement | None:
+    """The INSERT that a WITH belongs to, if it does not belong to a query."""
+    cursor.take()
+    while not cursor.done:
+        if cursor.sees("("):
+            cursor.skip_group()
+        elif cursor.sees_any("INSERT", "DELETE", "UPDATE", "MERGE") and cursor.peek(-1).word == ")":
+            return parse(cursor, cursor.text[: cursor.peek().start])
+        elif cursor.sees_any("SELECT", "FROM", "VALUES"):
+            return None
+        else:
+            cursor.take()
+    return None
+
+
+def arguments(cursor: Cursor) -> tuple[tuple[str | None, str], ...]:
+    """(value, name => value) as texts."""
+    cursor.expect("(")
+    found: list[tuple[str | None, str]] = []
+    while not cursor.sees(")"):
+        named = cursor.peek().is_name and cursor.peek(1).word in ("=>", ":=")
+        name = cursor.take().text.lower() if named else None
+        if named:
+            cursor.take()
+        found.append((name, cursor.until(",")))
+        if not cursor.accept(","):
+            break
+    cursor.expect(")")
+    return tuple(found)
+
+
+# --- INSERT ---
+
+
+def _insert(cursor: Cursor, prefix: str) -> Insert:
+    overwrite = cursor.accept("OVERWRITE")
+    if not overwrite:
+        cursor.expect("INTO")
+    cursor.accept("TABLE")
+    name = cursor.dotted("a table")
+    partition = _partition(cursor) if cursor.accept("PARTITION") else {}
+    cursor.accept("IF", "NOT", "EXISTS")
+    replace_where = None
+    if cursor.accept("REPLACE", "WHERE"):
+        replace_where = cursor.until("SELECT", "VALUES", "WITH", "TABLE", "FROM")
+        overwrite = True
+    by_name = cursor.accept("BY", "NAME")
+    columns: tuple[str, ...] = ()
+    if cursor.sees("(") and cursor.peek(1).is_name and cursor.peek(2).word in (",", ")"):
+        columns = _names(cursor)
+    if cursor.done:
+        raise cursor.error("a query or VALUES")
+    text = rest_of(cursor)
+    query = prefix + text[len(prefix) :] if prefix else text
+    return Insert(name, query, overwrite, columns, by_name, partition, replace_where)
+
+
+def _names(cursor: Cursor) -> tuple[str, ...]:
+    cursor.expect("(")
+    names = [cursor.name("a column")]
+    while cursor.accept(","):
+        names.append(cursor.name("a column"))
+    cursor.expect(")")
+    return tuple(names)
+
+
+def _partition(cursor: Cursor) -> dict[str, str | None]:
+    cursor.expect("(")
+    found: dict[str, str | None] = {}
+    while True:
+        name = cursor.name("a column")
+        found[name] = cursor.until(",") if cursor.accept("=") else None
+        if not cursor.accept(","):
+            break
+    cursor.expect(")")
+    return found
+
+
+# --- DELETE and UPDATE ---
+
+
+def _alias(cursor: Cursor, *before: str) -> str | None:
+    if cursor.accept("AS"):
+        return cursor.name("an alias")
+    if cursor.peek().is_name and cursor.peek().word not in before:
+        return cursor.take().text
+    return None
+
+
+def _delete(cursor: Cursor) -> Delete:
+    cursor.expect("FROM")
+    name = cursor.dotted("a table")
+    alias = _alias(cursor, "WHERE", "USING")
+    if cursor.sees("USING"):
+        raise UnsupportedFeatureError(
+            "DELETE … USING is not supported.",
+            hint="Write WHERE EXISTS (SELECT … ) or MERGE … WHEN MATCHED THEN DELETE.",
+        )
+    return Delete(name, alias, _where(cursor))
+
+
+def _where(cursor: Cursor) -> str | None:
+    if cursor.done:
+        return None
+    cursor.expect("WHERE")
+    if cursor.done:
+        raise cursor.error("a condition")
+    return rest_of(cursor)
+
+
+def _update(cursor: Cursor) -> Update:
+    name = cursor.dotted("a table")
+    alias = _alias(cursor, "SET")
+    cursor.expect("SET")
+    assignments = _assignments(cursor, "WHERE", "FROM")
+    if cursor.sees("FROM"):
+        raise UnsupportedFeatureError(
+            "UPDATE … FROM is not supported.", hint="Write MERGE … WHEN MATCHED THEN UPDATE."
+        )
+    return Update(name, alias, assignments, _where(cursor))
+
+
+def _assignments(cursor: Cursor, *ends: str) -> Assignments:
+    found: list[tuple[Parts, str]] = []
+    while True:
+        path = cursor.dotted("a column")
+        if not cursor.accept("=") and not cursor.accept("=="):
+            raise cursor.error("=")
+        found.append((path, cursor.until(",", *ends)))
+        if not cursor.accept(","):
+            return tuple(found)
+
+
+# --- MERGE ---
+
+
+def _merge(cursor: Cursor) -> Merge:
+    if cursor.accept("WITH", "SCHEMA", "EVOLUTION"):
+        raise UnsupportedFeatureError(
+            "MERGE WITH SCHEMA EVOLUTION is not supported.",
+            hint="Add the columns with ALTER TABLE first; in dbt, set on_schema_change.",
+        )
+    cursor.expect("INTO")
+    name = cursor.dotted("a table")
+    alias = _alias(cursor, "USING")
+    cursor.expect("USING")
+    source, source_alias = _source(cursor)
+    cursor.expect("ON")
+    on = cursor.until("WHEN")
+    clauses = []
+    while cursor.accept("WHEN"):
+        clauses.append(_when(cursor))
+    cursor.finish()
+    if not clauses:
+        raise cursor.error("WHEN")
+    return Merge(name, alias, source, source_alias, on, tuple(clauses))
+
+
+def _source(cursor: Cursor) -> tuple[str, str | None]:
+    """The source as a query, and the name its columns go by."""
+    if cursor.sees("("):
+        return cursor.group(), _alias(cursor, "ON")
+    start = cursor.peek().start
+    parts = cursor.dotted("a table, or a query in parentheses")
+    if cursor.sees("("):
+        cursor.skip_group()
+    while not cursor.done and cursor.sees_any("VERSION", "TIMESTAMP", "FOR"):
+        cursor.until("AS", "ON")
+        cursor.expect("AS")
+        cursor.expect("OF")
+        cursor.take()
+    text = cursor.text[start : cursor.peek(-1).end]
+    alias = _alias(cursor, "ON") or parts[-1]
+    return f"SELECT * FROM {text} AS {quoted(parts[-1])}", alias  # noqa: S608 - the user's own
+
+
+def _when(cursor: Cursor) -> When:
+    matched = not cursor.accept("NOT")
+    cursor.expect("MATCHED")
+    when: Literal["matched", "not matched", "not matched by source"] = (
+        "matched" if matched else "not matched"
+    )
+    if not matched and cursor.accept("BY", "SOURCE"):
+        when = "not matched by source"
+    else:
+        cursor.accept("BY", "TARGET")
+    condition = cursor.until("THEN") if cursor.accept("AND") else None
+    cursor.expect("THEN")
+    if cursor.accept("DELETE"):
+        return When(when, condition, "delete")
+    if cursor.accept("UPDATE"):
+        if not cursor.accept("SET"):
+            return When(when, condition, "update", None)  # DuckDB's short form
+        star = cursor.accept("*")
+        return When(when, condition, "update", None if star else _assignments(cursor, "WHEN"))
+    cursor.expect("INSERT")
+    return When(when, condition, "insert", _inserted(cursor))
+
+
+def _inserted(cursor: Cursor) -> Assignments | None:
+    if cursor.accept("*") or cursor.done or cursor.sees("WHEN"):
+        return None
+    names: list[Parts] = []
+    if cursor.sees("("):
+        group = Cursor(cursor.group())
+        while not group.done:
+            names.append(group.dotted("a column")[-1:])
+            group.accept(",")
+    cursor.expect("VALUES")
+    group = Cursor(cursor.group())
+    values = []
+    while not group.done:
+        values.append(group.until(","))
+        group.accept(",")
+    if names and len(names) != len(values):
+        raise StatementError(f"INSERT names {len(names)} columns and gives {len(values)} values.")
+    if not names:
+        raise StatementError(
+            "INSERT in a MERGE must name its columns: INSERT (a, b) VALUES (…), or INSERT *."
+        )
+    return tuple(zip(names, values, strict=True))

@@ -1,0 +1,171 @@
+"""Text to intent: which of the lake's statements a text is, or that it is Spark's."""
+
+from __future__ import annotations
+
+import re
+
+from ducklake_spark.errors import StatementError
+from ducklake_spark.sql import parse_changes, parse_definitions
+from ducklake_spark.sql.statements import (
+    Begin,
+    Call,
+    Commit,
+    CreateTemporaryView,
+    Describe,
+    Explain,
+    Query,
+    Rollback,
+    Show,
+    SparkCommand,
+    Statement,
+    Use,
+)
+from ducklake_spark.sql.tokens import Cursor
+
+_QUERY = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(", "MAP", "REDUCE")
+_CHANGES = ("INSERT", "DELETE", "UPDATE", "MERGE", "TRUNCATE")
+_SHOWN = ("SCHEMAS", "DATABASES", "TABLES", "VIEWS", "COLUMNS", "TBLPROPERTIES", "PARTITIONS")
+
+
+def parse(text: str) -> Statement:
+    """What a statement asks for."""
+    cursor = Cursor(text)
+    if cursor.done:
+        raise StatementError("There is no statement.")
+    word = cursor.peek().word
+    if word == "WITH":
+        return parse_changes.after_with(cursor) or Query(text_from(cursor, 0))
+    if word in _QUERY:
+        return Query(text_from(cursor, 0))
+    if word in _CHANGES:
+        return parse_changes.parse(cursor)
+    if word in ("CREATE", "DROP", "ALTER", "COMMENT"):
+        return parse_definitions.parse(cursor) or _sparks(cursor)
+    parse_it = _PARSERS.get(word)
+    return (parse_it(cursor) if parse_it else None) or _sparks(cursor)
+
+
+def text_from(cursor: Cursor, start: int) -> str:
+    """The rest of the statement from a place on, its lines and columns as they were."""
+    return placed(cursor.text[: cursor.end], start)
+
+
+def placed(text: str, start: int) -> str:
+    """A text without what comes before a place, but blanks."""
+    return re.sub(r"[^\n]", " ", text[:start]) + text[start:]
+
+
+def _sparks(cursor: Cursor) -> SparkCommand:
+    """A command of Spark's, with the query it may hold."""
+    cursor.at = 0
+    query_at = None
+    while not cursor.done and query_at is None:
+        if cursor.take().word == "AS" and cursor.peek().word in _QUERY:
+            query_at = cursor.peek().start
+    return SparkCommand(cursor.text[: cursor.end], query_at)
+
+
+def _explain(cursor: Cursor) -> Statement | None:
+    cursor.take()
+    mode = cursor.accept_any("EXTENDED", "FORMATTED", "CODEGEN", "COST", "LOGICAL")
+    if cursor.peek().word not in _QUERY:
+        return None
+    return Explain(mode.lower() or "simple", text_from(cursor, cursor.peek().start))
+
+
+def _begin(cursor: Cursor) -> Statement | None:
+    is_start = cursor.take().word == "START"
+    has_word = bool(cursor.accept_any("TRANSACTION", "WORK"))
+    if cursor.done and (has_word or not is_start):
+        return Begin()
+    return None  # a script of Spark's
+
+
+def _end(cursor: Cursor) -> Statement | None:
+    is_commit = cursor.take().word == "COMMIT"
+    cursor.accept_any("TRANSACTION", "WORK")
+    message = cursor.string() if is_commit and cursor.accept("MESSAGE") else None
+    cursor.finish()
+    return Commit(message) if is_commit else Rollback()
+
+
+def _use(cursor: Cursor) -> Statement | None:
+    cursor.take()
+    if cursor.sees("CATALOG"):
+        return None
+    if cursor.sees_any("SCHEMA", "DATABASE", "NAMESPACE") and cursor.peek(1).is_name:
+        cursor.take()
+    name = cursor.dotted("the name of a schema")
+    cursor.finish()
+    return Use(name)
+
+
+def _show(cursor: Cursor) -> Statement | None:
+    cursor.take()
+    if cursor.accept("CREATE", "TABLE") or cursor.accept("CREATE", "VIEW"):
+        return Show("create table", cursor.dotted("a table"))
+    what = cursor.accept_any(*_SHOWN)
+    if not what:
+        return None
+    name: tuple[str, ...] = ()
+    if what in ("TBLPROPERTIES", "PARTITIONS"):
+        name = cursor.dotted("a table")
+        if cursor.sees("("):
+            cursor.skip_group()
+    while cursor.accept_any("IN", "FROM"):
+        found = cursor.dotted()
+        # SHOW COLUMNS IN t IN s
+        name = (*found, *name) if what == "COLUMNS" and len(found) < 3 else found
+    cursor.accept("LIKE")
+    pattern = None if cursor.done else cursor.string("a pattern")
+    cursor.finish()
+    return Show("schemas" if what == "DATABASES" else what.lower(), name, pattern)
+
+
+def _describe(cursor: Cursor) -> Statement | None:
+    cursor.take()
+    if cursor.sees_any("FUNCTION", "CATALOG", "SCHEMA", "DATABASE", "NAMESPACE", "PROCEDURE"):
+        return None
+    if cursor.accept("QUERY") or cursor.sees_any(*_QUERY):
+        return Describe(query=text_from(cursor, cursor.peek().start))
+    cursor.accept("TABLE")
+    extended = bool(cursor.accept_any("EXTENDED", "FORMATTED"))
+    name = cursor.dotted("a table or view")
+    if cursor.accept("AS", "JSON") or not cursor.done:
+        return None
+    return Describe(name, extended)
+
+
+def _call(cursor: Cursor) -> Statement | None:
+    cursor.take()
+    name = cursor.dotted("a procedure")
+    return Call(name, parse_changes.arguments(cursor))
+
+
+def _cache(cursor: Cursor) -> Statement | None:
+    """CACHE TABLE x AS query makes a view that is read later on."""
+    text = cursor.text
+    cursor.take()
+    if cursor.accept("LAZY") or not cursor.accept("TABLE"):
+        return None
+    name = cursor.name()
+    cursor.accept("AS")
+    if cursor.peek().word not in _QUERY:
+        return None
+    query = placed(text[: cursor.end], cursor.peek().start)
+    return CreateTemporaryView(name, query, replace=True, cached=True)
+
+
+_PARSERS = {
+    "EXPLAIN": _explain,
+    "BEGIN": _begin,
+    "START": _begin,
+    "COMMIT": _end,
+    "ROLLBACK": _end,
+    "USE": _use,
+    "SHOW": _show,
+    "DESCRIBE": _describe,
+    "DESC": _describe,
+    "CALL": _call,
+    "CACHE": _cache,
+}

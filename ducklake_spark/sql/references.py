@@ -1,0 +1,229 @@
+"""Finds where a query names relations, whatever else the query may hold.
+
+By tokens and not by a syntax tree: a query that only Spark can parse must still run. Names of
+common table expressions shadow relations exactly where Spark says they do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ducklake_spark.spec.names import fold
+from ducklake_spark.sql.tokens import Cursor, Kind, Token
+
+# Functions whose arguments hold a FROM that names no relation: extract(year FROM d).
+_FROM_INSIDE = {"EXTRACT", "TRIM", "SUBSTRING", "SUBSTR", "OVERLAY", "POSITION"}
+_QUERY_STARTS = {"SELECT", "WITH", "VALUES", "FROM", "TABLE", "MAP", "REDUCE"}
+# After these, a comma is not followed by a relation.
+_ENDS_FROM = {
+    "WHERE", "GROUP", "HAVING", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "LIMIT", "OFFSET",
+    "WINDOW", "QUALIFY", "SELECT", "UNION", "INTERSECT", "EXCEPT", "MINUS", "|>", "SET", "WHEN",
+}  # fmt: skip
+# What may follow a relation without being its alias.
+_NO_ALIAS = _ENDS_FROM | {
+    "JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "SEMI", "ANTI", "NATURAL", "ON", "USING",
+    "LATERAL", "PIVOT", "UNPIVOT", "TABLESAMPLE", "VALUES", "INSERT", "MATCH_RECOGNIZE",
+    "WATERMARK",
+}  # fmt: skip
+_TIME_TRAVEL = {"VERSION": "version", "SYSTEM_VERSION": "version"} | {
+    "TIMESTAMP": "timestamp",
+    "SYSTEM_TIME": "timestamp",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Travel:
+    """VERSION AS OF or TIMESTAMP AS OF, with the expression as written."""
+
+    by: str
+    expression: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A relation that a query names: `start` to `end` is what takes its place.
+
+    `last` is where its last part begins, `alias_at` where an alias would go. `arguments` is the
+    text within the parentheses of a table function. `bare`: it stands where no alias may be.
+    """
+
+    parts: tuple[str, ...]
+    start: int
+    end: int
+    last: int
+    alias_at: int
+    travel: Travel | None = None
+    has_alias: bool = False
+    bare: bool = False
+    arguments: str | None = None
+
+
+@dataclass(slots=True)
+class _Level:
+    """What is between one pair of parentheses."""
+
+    shadowed: frozenset[str]
+    expects: bool = False
+    in_from: bool = False
+    bare: bool = False
+    plain_from: bool = False
+
+
+def find_references(cursor: Cursor) -> list[Reference]:
+    """The relations that the rest of the statement names, in the order of the text."""
+    finder = _Finder(cursor)
+    finder.level(_Level(frozenset()))
+    return finder.found
+
+
+class _Finder:
+    def __init__(self, cursor: Cursor) -> None:
+        self.cursor = cursor
+        self.found: list[Reference] = []
+
+    def level(self, level: _Level) -> None:
+        """Everything up to the parenthesis that closes this level."""
+        if self._is_with():
+            level.shadowed = self._with(level.shadowed)
+        while not self.cursor.done:
+            if self.cursor.sees(")"):
+                self.cursor.take()
+                return
+            self._step(level)
+
+    def _step(self, level: _Level) -> None:
+        cursor = self.cursor
+        token = cursor.peek()
+        word = token.word
+        if word == "(":
+            self._open(level)
+        elif level.expects and (word == "LATERAL" or token.kind is Kind.STRING):
+            cursor.take()
+        elif level.expects and token.is_name and word not in {"SELECT", "VALUES", "WITH"}:
+            if not cursor.accept("TABLE"):
+                self._relation(level)
+        else:
+            self._keyword(level, word)
+
+    def _open(self, level: _Level) -> None:
+        caller = self.cursor.peek(-1).word if self.cursor.at else ""
+        self.cursor.take()
+        starts_query = self.cursor.peek().word in _QUERY_STARTS
+        inner = _Level(level.shadowed)
+        inner.plain_from = caller in _FROM_INSIDE and not starts_query
+        if level.expects and not starts_query:
+            inner.expects = inner.in_from = True
+            inner.bare = level.bare
+        if self.cursor.sees("TABLE"):
+            inner.expects = inner.bare = False
+        level.expects = False
+        self.level(inner)
+
+    def _keyword(self, level: _Level, word: str) -> None:
+        cursor = self.cursor
+        before, two_before = cursor.peek(-1).word, cursor.peek(-2).word
+        cursor.take()
+        level.expects = False
+        if word == "FROM":
+            is_distinct = before == "DISTINCT" and two_before in ("IS", "NOT")
+            if not level.plain_from and not is_distinct:
+                level.expects = level.in_from = True
+                level.bare = False
+        elif word == "JOIN" or (word == "," and level.in_from):
+            level.expects = True
+        elif word == "TABLE" and before in ("", "(", ")", ",", "AS", "UNION", "ALL", "EXCEPT",
+                                            "INTERSECT", "MINUS", "DISTINCT"):  # fmt: skip
+            level.expects = level.bare = cursor.peek().is_name
+        elif (word == "LATERAL" and cursor.sees("VIEW")) or word in _ENDS_FROM:
+            level.in_from = False
+
+    # --- common table expressions ---
+
+    def _is_with(self) -> bool:
+        cursor = self.cursor
+        if not cursor.sees("WITH"):
+            return False
+        name = 2 if cursor.peek(1).word == "RECURSIVE" else 1
+        return cursor.peek(name).is_name and cursor.peek(name + 1).word in ("AS", "(", "MAX")
+
+    def _with(self, shadowed: frozenset[str]) -> frozenset[str]:
+        cursor = self.cursor
+        cursor.take()
+        recursive = cursor.accept("RECURSIVE")
+        while cursor.peek().is_name:
+            name = fold(cursor.take().text)
+            if cursor.sees("("):
+                cursor.skip_group()
+            while not cursor.done and not cursor.sees("("):
+                cursor.take()
+            cursor.take()
+            # A name is known after its definition, and within it only if that is recursive.
+            inside = shadowed | {name} if recursive else shadowed
+            self.level(_Level(inside))
+            shadowed = shadowed | {name}
+            if not cursor.accept(","):
+                break
+        return shadowed
+
+    # --- one relation ---
+
+    def _relation(self, level: _Level) -> None:
+        cursor = self.cursor
+        level.expects = False
+        start = cursor.peek().start
+        parts = cursor.dotted()
+        last, name_end = cursor.peek(-1).start, cursor.peek(-1).end
+        arguments = None
+        if cursor.sees("(") and not (level.bare and len(parts) == 1):
+            at = cursor.at
+            arguments = cursor.group()
+            # The arguments may hold relations too, but one that is replaced takes them along.
+            cursor.at = at + 1
+            self.level(_Level(level.shadowed))
+        travel = self._travel() if arguments is None else None
+        end = cursor.peek(-1).end if travel or arguments is not None else name_end
+        if cursor.accept("TABLESAMPLE"):
+            cursor.skip_group()
+            if cursor.accept("REPEATABLE"):
+                cursor.skip_group()
+        alias_at = cursor.peek(-1).end
+        has_alias = cursor.sees("AS") or _may_be_alias(cursor.peek())
+        if len(parts) == 1 and fold(parts[0]) in level.shadowed:
+            return
+        self.found.append(
+            Reference(parts, start, end, last, alias_at, travel, has_alias, level.bare, arguments)
+        )
+
+    def _travel(self) -> Travel | None:
+        cursor = self.cursor
+        at = cursor.at
+        cursor.accept("FOR")
+        by = _TIME_TRAVEL.get(cursor.take().word)
+        if by is None or not cursor.accept("AS", "OF"):
+            cursor.at = at
+            return None
+        start = cursor.peek().start
+        self._operand()
+        while cursor.accept_any("+", "-"):
+            self._operand()
+        return Travel(by, cursor.text[start : cursor.peek(-1).end])
+
+    def _operand(self) -> None:
+        cursor = self.cursor
+        if cursor.accept("INTERVAL"):
+            cursor.take()
+            cursor.take()
+            return
+        if cursor.sees("("):
+            cursor.skip_group()
+            return
+        typed = cursor.sees_any("TIMESTAMP", "DATE", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ")
+        cursor.take()
+        if typed and cursor.peek().kind is Kind.STRING:
+            cursor.take()
+        if cursor.sees("("):
+            cursor.skip_group()
+
+
+def _may_be_alias(token: Token) -> bool:
+    return token.is_name and token.word not in _NO_ALIAS

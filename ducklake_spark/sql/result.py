@@ -1,0 +1,45 @@
+"""What a statement did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from pyspark.sql import DataFrame
+
+from ducklake_spark.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a statement changed. `snapshot_id` is None where no commit was made: nothing changed,
+    or the transaction is still open."""
+
+    operation: str
+    rows_inserted: int = 0
+    rows_updated: int = 0
+    rows_deleted: int = 0
+    files: int = 0
+    bytes: int = 0
+    snapshot_id: int | None = None
+
+    @property
+    def rows_affected(self) -> int:
+        return self.rows_inserted + self.rows_updated + self.rows_deleted
+
+    def frame(self, session: Session) -> DataFrame:
+        """The outcome as the one row of a DataFrame."""
+        names = [field.name for field in fields(self)]
+        values = [getattr(self, name) for name in names]
+        names.insert(1, "rows_affected")
+        values.insert(1, self.rows_affected)
+        types = ["string"] + ["bigint"] * (len(names) - 1)
+        schema = ", ".join(f"{name} {kind}" for name, kind in zip(names, types, strict=True))
+        return session.spark.createDataFrame([tuple(values)], schema)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Rows, or what was changed; `frame` has rows in either case."""
+
+    frame: DataFrame
+    outcome: Outcome | None = None

@@ -1,0 +1,301 @@
+"""One statement's view of the lakes: names become views of Spark, each lake at one snapshot.
+
+A view's name tells what it shows, such as `lake.main.orders @7`, for Spark's messages quote it.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+
+from ducklake_spark.catalog import LakeReader
+from ducklake_spark.errors import NotFoundError, QueryError, StatementError
+from ducklake_spark.scan import read_table
+from ducklake_spark.spec.model import Table, View
+from ducklake_spark.spec.predicates import Predicate
+from ducklake_spark.sql.conditions import Condition, predicate_of
+from ducklake_spark.sql.failures import query_error
+from ducklake_spark.sql.pruning import demands_of
+from ducklake_spark.sql.references import Reference, Travel, find_references
+from ducklake_spark.sql.splice import Edit, Spliced, spliced
+from ducklake_spark.sql.tokens import Cursor, Token, quoted
+from ducklake_spark.sql.views import spark_text
+from ducklake_spark.sql.workspace import Relation, Workspace
+
+# Makes the rows of a table function from the text of its arguments.
+TableFunction = Callable[["Scope", str, str], DataFrame]
+_numbers = count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """A table that a statement reads, for EXPLAIN."""
+
+    relation: str
+    snapshot: int
+    table: Table
+    reader: LakeReader
+    predicate: Predicate | None
+
+
+@dataclass(slots=True)
+class Scope:
+    """What one statement sees."""
+
+    workspace: Workspace
+    functions: Mapping[str, TableFunction]
+    scans: list[Scan] = field(default_factory=list)
+    views: list[str] = field(default_factory=list)
+    within: tuple[Relation, ...] = ()
+    _readers: dict[str, LakeReader] = field(default_factory=dict)
+
+    # --- queries ---
+
+    def query(self, text: str) -> DataFrame:
+        """The rows of a query, which may name relations of lakes."""
+        return self.run(self.splice(text))
+
+    def run(self, query: Spliced) -> DataFrame:
+        try:
+            return self.workspace.session.spark.sql(query.text)
+        except PySparkException as error:
+            raise self._explained(error, query) from error
+
+    def _explained(self, error: PySparkException, query: Spliced) -> Exception:
+        """Spark's error in the user's terms; a relation that is nowhere is ours to report."""
+        if error.getCondition() == "TABLE_OR_VIEW_NOT_FOUND":
+            named = (error.getMessageParameters() or {}).get("relationName", "")
+            parts = [part.text for part in Cursor(named).tokens if part.is_name]
+            for candidate in self.workspace.candidates(parts)[:1]:
+                return self._missing(candidate)
+        return query_error(error, query)
+
+    def _missing(self, relation: Relation) -> Exception:
+        try:
+            reader = self.reader(relation.lake)
+            near = [e.name.name for e in reader.tables(relation.name.schema)]
+            near += [view.name.name for view in reader.views(relation.name.schema)]
+        except NotFoundError as error:
+            return error
+        return NotFoundError(f"Table or view {relation}", near=near, wanted=relation.name.name)
+
+    def close(self) -> None:
+        """Drop the views of the statement.
+
+        Classic Spark has looked through them by now. Spark Connect does that anew each time a
+        DataFrame is asked for something, so there they stay as long as the session.
+        """
+        if not self.workspace.session.is_connect:
+            for view in self.views:
+                self.workspace.session.spark.catalog.dropTempView(view)
+            self.views.clear()
+
+    # --- names ---
+
+    def splice(
+        self,
+        text: str,
+        outer: Condition | None = None,
+        home: Relation | None = None,
+        aliases: Mapping[Relation, str] | None = None,
+    ) -> Spliced:
+        """The text with views of Spark in the place of the lakes' relations.
+
+        `home` is the view whose text it is: there unqualified names lead to its own schema.
+        `aliases` gives the names under which columns of relations outside the text are known.
+        """
+        cursor = Cursor(text)
+        references = find_references(Cursor(text, cursor.tokens))
+        demands = demands_of(text, outer) if references else {}
+        edits: list[Edit] = []
+        renamed = {
+            parts: quoted(alias)
+            for relation, alias in (aliases or {}).items()
+            for parts in _qualified(relation)
+        }
+        for reference in references:
+            found = self._view_for(reference, demands.get(reference.last), home)
+            if found is None:
+                continue
+            view, relation = found
+            edits.append(Edit(reference.start, reference.end, quoted(view)))
+            if not (reference.has_alias or reference.bare):
+                alias = quoted(reference.parts[-1])
+                edits.append(Edit(reference.alias_at, reference.alias_at, f" AS {alias}"))
+                for parts in _qualified(relation) if relation else ():
+                    renamed[parts] = alias
+        edits += _unqualified(cursor.tokens, renamed, references)
+        return spliced(text, edits)
+
+    def _view_for(
+        self, reference: Reference, demand: Condition | None, home: Relation | None
+    ) -> tuple[str, Relation | None] | None:
+        """The view of Spark for a reference, and what it shows; None for a name of Spark's."""
+        if reference.arguments is not None:
+            view = self._function_view(reference)
+            return (view, None) if view is not None else None
+        for relation in self._candidates(reference, home):
+            reader = self._at(relation.lake, reference.travel)
+            found = self._find(reader, relation)
+            if found is None:
+                continue
+            may_be_sparks = len(reference.parts) < 3 and home is None
+            if may_be_sparks and self.spark_has(reference.parts):
+                return None
+            return self._relation_view(relation, found, reader, demand), relation
+        if len(reference.parts) == 3 and (lake := self.workspace.lake_named(reference.parts[0])):
+            raise self._missing(self.workspace.target((lake, *reference.parts[1:])))
+        if reference.travel is not None:
+            raise self._missing(self.workspace.target(reference.parts))
+        return None
+
+    def _candidates(self, reference: Reference, home: Relation | None) -> list[Relation]:
+        if home is None:
+            return self.workspace.candidates(reference.parts)
+        inner = self.workspace.candidates(reference.parts, home.name.schema)
+        # Text of a view may be of another lake than the one where unqualified names lead.
+        local = [Relation(home.lake, r.name) for r in inner if len(reference.parts) < 3]
+        return [*local, *inner]
+
+    def _find(self, reader: LakeReader, relation: Relation) -> Table | View | None:
+        known = {schema.name.lower() for schema in reader.schemas()}
+        if relation.name.schema.lower() not in known:
+            return None
+        return reader.find_table(relation.name) or reader.find_view(relation.name)
+
+    def knows(self, parts: Sequence[str]) -> bool:
+        """Whether a name is that of a relation of a lake."""
+        found = self.workspace.candidates(parts)
+        return any(self._find(self.reader(r.lake), r) is not None for r in found)
+
+    def spark_has(self, parts: Sequence[str]) -> bool:
+        """Whether a name is that of a relation of Spark's own."""
+        name = ".".join(map(quoted, parts))
+        return bool(self.workspace.session.spark.catalog.tableExists(name))
+
+    # --- readers ---
+
+    def reader(self, lake: str) -> LakeReader:
+        """The lake at the statement's snapshot, or inside the open transaction."""
+        if lake not in self._readers:
+            self._readers[lake] = self.workspace.reader(lake)
+        return self._readers[lake]
+
+    def read_through(self, lake: str, reader: LakeReader) -> None:
+        """Let the statement read a lake through its own transaction."""
+        self._readers[lake] = reader
+
+    def _at(self, lake: str, travel: Travel | None) -> LakeReader:
+        if travel is None:
+            return self.reader(lake)
+        catalog = self.workspace.lakes[lake]
+        if travel.by == "version":
+            text = travel.expression.strip("'\"")
+            if not text.isdecimal():
+                raise StatementError(
+                    f"VERSION AS OF takes a snapshot id, and {travel.expression} is none.",
+                    hint=f"The ids are in {lake}.snapshots(). For a point in time write "
+                    "TIMESTAMP AS OF '…'.",
+                )
+            return catalog.at(int(text))
+        return catalog.at(timestamp=self.moment(travel.expression))
+
+    def moment(self, expression: str) -> datetime.datetime:
+        """The point in time that an expression of Spark's names."""
+        query = f"SELECT CAST({expression} AS TIMESTAMP) AS t"
+        found = self.run(Spliced(query, query)).toArrow()["t"][0].as_py()
+        if found is None:
+            raise StatementError(f"{expression} names no point in time.")
+        moment: datetime.datetime = found.astimezone(datetime.UTC)
+        return moment
+
+    # --- views of Spark ---
+
+    def _relation_view(
+        self, relation: Relation, found: Table | View, reader: LakeReader, demand: Condition | None
+    ) -> str:
+        if isinstance(found, View):
+            return self.show(self.view_rows(relation, found, reader, demand), str(relation), reader)
+        predicate = predicate_of(demand, found, self.time_zone())
+        frame = read_table(self.workspace.session, reader, found, predicate=predicate)
+        self.scans.append(Scan(str(relation), reader.snapshot.id, found, reader, predicate))
+        return self.show(frame, str(relation), reader)
+
+    def view_rows(
+        self, relation: Relation, view: View, reader: LakeReader, demand: Condition | None = None
+    ) -> DataFrame:
+        """The rows of a view of a lake, at the snapshot of the reader."""
+        if relation in self.within:
+            raise QueryError(
+                f"The view {relation} leads back to itself.",
+                hint="One of the names in it was a table once; write it again.",
+            )
+        within = (*self.within, relation)
+        inner = Scope(self.workspace, self.functions, self.scans, self.views, within)
+        inner.read_through(relation.lake, reader)
+        text = spark_text(view)
+        frame = inner.run(inner.splice(text, None if view.column_aliases else demand, relation))
+        return frame.toDF(*view.column_aliases) if view.column_aliases else frame
+
+    def _function_view(self, reference: Reference) -> str | None:
+        *qualifiers, name = reference.parts
+        function = self.functions.get(name.lower())
+        lake = self.workspace.lake_named(qualifiers[0]) if len(qualifiers) == 1 else None
+        if lake is None:
+            return None
+        if function is None:
+            raise NotFoundError(
+                f"The table function {lake}.{name}", near=self.functions, wanted=name
+            )
+        frame = function(self, lake, reference.arguments or "")
+        return self.show(frame, f"{lake}.{name}", None)
+
+    def show(self, frame: DataFrame, name: str, reader: LakeReader | None) -> str:
+        """Make rows known to Spark as a view, by a name that says what it shows."""
+        at = f" @{reader.snapshot.id}" if reader is not None else ""
+        view = f"{name}{at} #{next(_numbers)}"
+        frame.createOrReplaceTempView(quoted(view))
+        self.views.append(view)
+        return view
+
+    def time_zone(self) -> str:
+        """The time zone in which Spark reads times without one."""
+        zone = self.workspace.session.spark.conf.get("spark.sql.session.timeZone")
+        return zone or "UTC"
+
+
+def _qualified(relation: Relation) -> Iterator[tuple[str, ...]]:
+    """The names, in lower case, by which Spark would know the columns' table."""
+    name = relation.name
+    full = (relation.lake.lower(), name.schema.lower(), name.name.lower())
+    yield full
+    yield full[1:]
+
+
+def _unqualified(
+    tokens: list[Token], renamed: Mapping[tuple[str, ...], str], references: list[Reference]
+) -> list[Edit]:
+    """Columns written as schema.table.column, by the alias that stands for schema.table now."""
+    taken = {reference.start for reference in references}
+    edits = []
+    for at, token in enumerate(tokens):
+        if token.start in taken or (at and tokens[at - 1].word == "."):
+            continue
+        for parts, alias in renamed.items():
+            last = at + 2 * (len(parts) - 1)
+            chain = tokens[at : last + 2 : 2]
+            dots = tokens[at + 1 : last + 2 : 2]
+            if (
+                tuple(part.text.lower() for part in tokens[at : last + 1 : 2]) == parts
+                and len(dots) == len(parts)
+                and all(dot.word == "." for dot in dots)
+                and all(part.is_name for part in chain)
+            ):
+                edits.append(Edit(token.start, tokens[last].end, alias))
+                break
+    return edits

@@ -1,0 +1,256 @@
+"""A statement as tokens with their places in the text, and a cursor over them.
+
+Statements are taken apart by tokens and put together by splicing: what is not ours reaches Spark
+as the user wrote it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import ClassVar
+
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import TokenError
+from sqlglot.tokenizer_core import Token as _Raw
+from sqlglot.tokenizer_core import TokenType
+
+from ducklake_spark.errors import StatementError
+
+_STRINGS = {
+    TokenType.STRING,
+    TokenType.RAW_STRING,
+    TokenType.HEREDOC_STRING,
+    TokenType.NATIONAL_STRING,
+    TokenType.UNICODE_STRING,
+}
+_OPEN, _CLOSE = {"(": 1, "[": 1, "{": 1}, {")": 1, "]": 1, "}": 1}
+
+
+class Kind(Enum):
+    WORD = auto()  # a name without quotes, or a keyword
+    QUOTED = auto()  # a name in backticks
+    STRING = auto()
+    NUMBER = auto()
+    SYMBOL = auto()
+    END = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """`text` is a name or string without its quotes; `start` and `end` are its place."""
+
+    kind: Kind
+    text: str
+    start: int
+    end: int
+
+    @property
+    def word(self) -> str:
+        """The token as a keyword or symbol; quoted names and strings are neither."""
+        return self.text.upper() if self.kind in (Kind.WORD, Kind.SYMBOL) else ""
+
+    @property
+    def is_name(self) -> bool:
+        return self.kind in (Kind.WORD, Kind.QUOTED)
+
+
+class _Tokenizer(Spark.Tokenizer):
+    """Spark's tokens, a word each: no keywords of two words, no commands taken as one text."""
+
+    KEYWORDS: ClassVar[dict[str, TokenType]] = {
+        word: kind for word, kind in Spark.Tokenizer.KEYWORDS.items() if " " not in word
+    }
+    COMMANDS: ClassVar[set[TokenType]] = set()
+
+
+def tokenize(text: str) -> list[Token]:
+    """The tokens of a text; comments are none."""
+    try:
+        found = _Tokenizer(dialect=Spark).tokenize(text)
+    except TokenError as error:
+        raise StatementError(
+            "The statement cannot be read: a quote or a comment is not closed.",
+            hint=str(error).partition("\n")[0],
+        ) from error
+    return list(_tokens(text, found))
+
+
+def _tokens(text: str, found: Sequence[_Raw]) -> Iterator[Token]:
+    last = -1
+    for raw in found:
+        # sqlglot makes three tokens of `10L`, all at one place.
+        if raw.start <= last:
+            continue
+        last = raw.end
+        yield Token(_kind(text, raw), raw.text, raw.start, raw.end + 1)
+
+
+def _kind(text: str, raw: _Raw) -> Kind:
+    first = text[raw.start]
+    if raw.token_type in _STRINGS:
+        return Kind.STRING
+    if raw.token_type is TokenType.IDENTIFIER:
+        return Kind.QUOTED
+    if raw.token_type is TokenType.NUMBER:
+        return Kind.NUMBER
+    return Kind.WORD if first.isalnum() or first == "_" else Kind.SYMBOL
+
+
+def split_statements(text: str) -> list[str]:
+    """The statements of a script, which semicolons end."""
+    parts, start = [], 0
+    for token in tokenize(text):
+        if token.word == ";":
+            parts.append(text[start : token.start])
+            start = token.end
+    parts.append(text[start:])
+    return [part.strip() for part in parts if tokenize(part)]
+
+
+class Cursor:
+    """Reads the tokens of a statement one after the other."""
+
+    def __init__(self, text: str, tokens: Sequence[Token] | None = None) -> None:
+        self.text = text
+        self.tokens = list(tokenize(text) if tokens is None else tokens)
+        while self.tokens and self.tokens[-1].word == ";":
+            self.tokens.pop()
+        self.end = self.tokens[-1].end if self.tokens else len(text)
+        self.at = 0
+
+    # --- looking ---
+
+    def peek(self, ahead: int = 0) -> Token:
+        at = self.at + ahead
+        if 0 <= at < len(self.tokens):
+            return self.tokens[at]
+        return Token(Kind.END, "", self.end, self.end)
+
+    @property
+    def done(self) -> bool:
+        return self.at >= len(self.tokens)
+
+    def sees(self, *words: str) -> bool:
+        """Whether these keywords come next."""
+        return all(self.peek(at).word == word for at, word in enumerate(words))
+
+    def sees_any(self, *words: str) -> bool:
+        return self.peek().word in words
+
+    # --- taking ---
+
+    def take(self) -> Token:
+        token = self.peek()
+        self.at += 1
+        return token
+
+    def accept(self, *words: str) -> bool:
+        """Take these keywords if they come next."""
+        if not self.sees(*words):
+            return False
+        self.at += len(words)
+        return True
+
+    def accept_any(self, *words: str) -> str:
+        """Take the keyword that comes next if it is one of these."""
+        return self.take().word if self.sees_any(*words) else ""
+
+    def expect(self, *words: str) -> None:
+        if not self.accept(*words):
+            raise self.error(" ".join(words))
+
+    def name(self, what: str = "a name") -> str:
+        if not self.peek().is_name:
+            raise self.error(what)
+        return self.take().text
+
+    def dotted(self, what: str = "a name") -> tuple[str, ...]:
+        """The parts of a qualified name."""
+        parts = [self.name(what)]
+        while self.sees(".") and self.peek(1).is_name:
+            self.take()
+            parts.append(self.take().text)
+        return tuple(parts)
+
+    def string(self, what: str = "a text in quotes") -> str:
+        """A string; those written side by side are one, as Spark reads them."""
+        if self.peek().kind is not Kind.STRING:
+            raise self.error(what)
+        token = self.take()
+        text = token.text
+        while self.peek().kind is Kind.STRING:
+            # 'it''s' is a quote inside a string, 'it' 's' are two strings.
+            joint = self.text[token.start] if self.peek().start == token.end else ""
+            token = self.take()
+            text += joint + token.text
+        return text
+
+    def skip_group(self) -> None:
+        """Take an opening parenthesis and everything up to the one that closes it."""
+        depth = 0
+        while not self.done:
+            word = self.take().word
+            depth += _OPEN.get(word, 0) - _CLOSE.get(word, 0)
+            if depth <= 0:
+                return
+        raise self.error(")")
+
+    def until(self, *words: str) -> str:
+        """The text up to one of the keywords outside all parentheses, or to the end."""
+        start = self.peek().start
+        last = start
+        while not self.done and self.peek().word not in words:
+            if self.peek().word in _CLOSE:
+                break
+            if self.peek().word in _OPEN:
+                self.skip_group()
+            elif self.take().word == "CASE":
+                self._skip_case()
+            last = self.peek(-1).end
+        return self.text[start:last]
+
+    def _skip_case(self) -> None:
+        """Everything up to the END of a CASE: its WHEN and THEN are no keywords of a statement."""
+        depth = 1
+        while depth and not self.done:
+            word = self.take().word
+            depth += (word == "CASE") - (word == "END")
+
+    def group(self) -> str:
+        """The text within the parentheses that come next."""
+        if not self.sees("("):
+            raise self.error("(")
+        start = self.peek().end
+        self.skip_group()
+        return self.text[start : self.peek(-1).start]
+
+    def rest(self) -> str:
+        """All the text that is left."""
+        start = self.peek().start
+        self.at = len(self.tokens)
+        return self.text[start : self.end]
+
+    def finish(self) -> None:
+        if not self.done:
+            raise self.error("the end of the statement")
+
+    def error(self, wanted: str) -> StatementError:
+        found = self.peek()
+        shown = self.text[found.start : found.end] or "the end"
+        line = self.text.count("\n", 0, found.start) + 1
+        column = found.start - (self.text.rfind("\n", 0, found.start) + 1) + 1
+        return StatementError(
+            f"Expected {wanted} and found {shown!r} at line {line}, column {column}."
+        )
+
+
+def quoted(name: str) -> str:
+    """A name in backticks, as Spark takes any."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def literal(text: str) -> str:
+    """A string as a literal of Spark's SQL."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

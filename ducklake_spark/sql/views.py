@@ -1,0 +1,63 @@
+"""A view's text in both dialects: what DuckDB runs is stored, what the user wrote is kept beside.
+
+DuckDB runs the text whatever its dialect says (FORMAT 1.17).
+"""
+
+from __future__ import annotations
+
+import logging
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from ducklake_spark.errors import UnsupportedFeatureError
+from ducklake_spark.spec.model import View
+from ducklake_spark.spec.names import fold
+
+SPARK_TEXT = "spark_sql"
+_log = logging.getLogger(__name__)
+
+
+def portable(query: str, lake: str, name: str) -> tuple[str, str]:
+    """The query as DuckDB runs it, without the lake's name, and the dialect it is in.
+
+    Where there is no such form the view still works here, and DuckDB will say that it cannot.
+    """
+    try:
+        tree = sqlglot.parse_one(query, dialect="spark")
+        for table in tree.find_all(exp.Table):
+            if table.catalog and fold(table.catalog) == fold(lake):
+                table.set("catalog", None)
+        for column in tree.find_all(exp.Column):
+            if column.catalog and fold(column.catalog) == fold(lake):
+                column.set("catalog", None)
+        text = tree.sql(
+            dialect="duckdb", comments=False, unsupported_level=sqlglot.ErrorLevel.RAISE
+        )
+        sqlglot.parse_one(text, dialect="duckdb")
+    except (SqlglotError, RecursionError) as error:
+        reason = str(error).partition("\n")[0]
+        _log.warning("DuckDB will not be able to use the view %s: %s", name, reason)
+        return query, "spark"
+    return text, "duckdb"
+
+
+def spark_text(view: View) -> str:
+    """The text of a view for Spark, whoever made the view."""
+    kept = view.tags.get(SPARK_TEXT)
+    if kept is not None:
+        return kept
+    if view.dialect == "spark":
+        return view.sql
+    try:
+        return sqlglot.transpile(
+            view.sql, read="duckdb", write="spark", unsupported_level=sqlglot.ErrorLevel.RAISE
+        )[0]
+    except (SqlglotError, RecursionError) as error:
+        reason = str(error).partition("\n")[0]
+        raise UnsupportedFeatureError(
+            f"The view {view.name} was written for DuckDB and has no form that Spark runs: "
+            f"{reason}.",
+            hint="Write it again with CREATE OR REPLACE VIEW here, or read it with DuckDB.",
+        ) from error

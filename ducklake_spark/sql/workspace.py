@@ -1,0 +1,240 @@
+"""The lakes that statements can name, where unqualified names lead, and the open transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from ducklake_spark.catalog import Catalog, CommitResult, LakeReader, Transaction
+from ducklake_spark.errors import (
+    CommitUnknownError,
+    ConfigError,
+    DuckLakeError,
+    NotFoundError,
+    ReadOnlyError,
+    StatementError,
+    TransactionStateError,
+)
+from ducklake_spark.session import Session
+from ducklake_spark.spec.names import QualifiedName, fold
+from ducklake_spark.storage.filesystem import remove_file
+from ducklake_spark.write import StagedFiles
+
+MAIN = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A relation of a lake, by its full name."""
+
+    lake: str
+    name: QualifiedName
+
+    def __str__(self) -> str:
+        return f"{self.lake}.{self.name}"
+
+
+@dataclass(slots=True)
+class Work:
+    """A transaction on one lake, with the files written for it."""
+
+    lake: str
+    tx: Transaction
+    staged: list[StagedFiles] = field(default_factory=list)
+    result: CommitResult | None = None
+
+    def commit(self) -> CommitResult:
+        """Commit; files of a commit that certainly did not land are removed."""
+        try:
+            result = self.tx.commit()
+        except CommitUnknownError:
+            raise  # It may have landed: its files must stay.
+        except BaseException:
+            self._discard()
+            raise
+        for path in result.superseded_files:
+            remove_file(path)
+        return result
+
+    def rollback(self) -> None:
+        self.tx.rollback()
+        self._discard()
+
+    def _discard(self) -> None:
+        for files in self.staged:
+            files.discard()
+
+
+class Workspace:
+    """What a sequence of statements shares. Not for use by several threads at once."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.lakes: dict[str, Catalog] = {}
+        self.home = ""
+        self.schema = MAIN
+        self._names: dict[str, str] = {}
+        self._open: dict[str, Work] | None = None
+
+    # --- lakes and names ---
+
+    def attach(self, name: str, catalog: Catalog) -> None:
+        """Make a lake known by a name; the first one is where unqualified names lead."""
+        if fold(name) in self._names:
+            raise ConfigError(f"Two lakes are named {name!r}.", hint="Give one another name.")
+        self._names[fold(name)] = name
+        self.lakes[name] = catalog
+        self.home = self.home or name
+
+    def lake_named(self, name: str) -> str | None:
+        """The lake of that name, spelled as it was attached."""
+        return self._names.get(fold(name))
+
+    def required_lake(self, name: str) -> str:
+        found = self.lake_named(name)
+        if found is None:
+            raise NotFoundError(f"The lake {name!r}", near=self.lakes, wanted=name)
+        return found
+
+    def candidates(self, parts: Sequence[str], schema: str | None = None) -> list[Relation]:
+        """The relations of lakes that a name may mean, the likeliest first."""
+        match list(parts):
+            case [name]:
+                return [Relation(self.home, QualifiedName(schema or self.schema, name))]
+            case [first, name]:
+                found = [Relation(self.home, QualifiedName(first, name))]
+                lake = self.lake_named(first)
+                return found + ([Relation(lake, QualifiedName(MAIN, name))] if lake else [])
+            case [first, second, name]:
+                lake = self.lake_named(first)
+                return [Relation(lake, QualifiedName(second, name))] if lake else []
+        return []
+
+    def target(self, parts: Sequence[str]) -> Relation:
+        """The relation that a statement is about, whether or not it exists."""
+        found = self.candidates(parts)
+        if not found:
+            if len(parts) > 3:
+                raise StatementError(f"{'.'.join(parts)} has too many parts for a name.")
+            raise NotFoundError(f"The lake {parts[0]!r}", near=self.lakes, wanted=parts[0])
+        if len(found) > 1 and not self._has_schema(found[0]):
+            return found[1]
+        return found[0]
+
+    def _has_schema(self, relation: Relation) -> bool:
+        schemas = self.reader(relation.lake).schemas()
+        return any(fold(schema.name) == fold(relation.name.schema) for schema in schemas)
+
+    def use(self, parts: Sequence[str]) -> None:
+        """Let unqualified names lead elsewhere: to a schema, a lake, or a schema of a lake."""
+        lake, schema = self.home, parts[-1]
+        if len(parts) == 2:
+            lake = self.required_lake(parts[0])
+        elif (found := self.lake_named(parts[0])) is not None:
+            lake, schema = found, MAIN
+        self.schema = self.reader(lake).schema(schema).name
+        self.home = lake
+
+    # --- reading ---
+
+    def reader(self, lake: str) -> LakeReader:
+        """The lake as the next statement sees it."""
+        if self._open is not None:
+            return self._part_of(self._open, lake).tx
+        return self.lakes[lake].at()
+
+    # --- transactions ---
+
+    @property
+    def in_transaction(self) -> bool:
+        return self._open is not None
+
+    def begin(self) -> None:
+        """Begin a transaction; it takes part in a lake when it first reads or writes there."""
+        if self._open is not None:
+            raise TransactionStateError(
+                "A transaction is open already.", hint="COMMIT or ROLLBACK it first."
+            )
+        self._open = {}
+
+    def _part_of(self, works: dict[str, Work], lake: str) -> Work:
+        """The open transaction's work on a lake, begun at its first use."""
+        if lake not in works:
+            works[lake] = Work(lake, self.lakes[lake].transaction())
+        return works[lake]
+
+    def commit(
+        self,
+        *,
+        author: str | None = None,
+        message: str | None = None,
+        extra_info: str | None = None,
+    ) -> list[CommitResult]:
+        """Commit what the transaction changed, a snapshot for the lake it changed."""
+        results = []
+        for work in self._end():
+            work.tx.describe_commit(author=author, message=message, extra_info=extra_info)
+            try:
+                results.append(work.commit())
+            except CommitUnknownError:
+                raise
+            except DuckLakeError as error:
+                error.hint = f"{error.hint or ''} The transaction was rolled back.".strip()
+                raise
+        return results
+
+    def rollback(self) -> None:
+        for work in self._end():
+            work.rollback()
+
+    def _end(self) -> list[Work]:
+        if self._open is None:
+            raise TransactionStateError("No transaction is open.", hint="Start one with BEGIN.")
+        works, self._open = list(self._open.values()), None
+        return works
+
+    @contextmanager
+    def writing(self, lake: str) -> Iterator[Work]:
+        """Work of one statement on a lake: a commit of its own, or part of the open transaction.
+
+        Of a statement that fails in a transaction nothing stays, and the transaction goes on.
+        """
+        if self.lakes[lake].read_only:
+            raise ReadOnlyError(
+                f"The lake {lake} was opened read-only.", hint="Attach it without read_only."
+            )
+        if self._open is None:
+            with self._on_its_own(lake) as work:
+                yield work
+            return
+        others = [w.lake for w in self._open.values() if w.lake != lake and w.tx.has_changes]
+        if others:
+            raise StatementError(
+                f"The transaction has changed the lake {others[0]} and cannot change {lake} too: "
+                "two lakes have no commit in common.",
+                hint=f"COMMIT what was done to {others[0]} first.",
+            )
+        work = self._part_of(self._open, lake)
+        staged = len(work.staged)
+        try:
+            with work.tx.savepoint():
+                yield work
+        except BaseException as error:
+            for files in work.staged[staged:]:
+                files.discard()
+            del work.staged[staged:]
+            if isinstance(error, DuckLakeError):
+                note = "The transaction is still open, without this statement."
+                error.hint = f"{error.hint or ''} {note}".strip()
+            raise
+
+    @contextmanager
+    def _on_its_own(self, lake: str) -> Iterator[Work]:
+        work = Work(lake, self.lakes[lake].transaction())
+        try:
+            yield work
+        except BaseException:
+            work.rollback()
+            raise
+        work.result = work.commit()
