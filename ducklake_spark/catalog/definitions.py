@@ -223,9 +223,19 @@ def _type(row: Row[Any], nested: Sequence[Column]) -> DataType:
     return parse_type(row.column_type)
 
 
+_BIRTHS = (
+    select(tables.column.c.column_id, func.min(tables.column.c.begin_snapshot).label("born"))
+    .where(tables.column.c.table_id == bindparam("table_id", type_=BigInteger))
+    .group_by(tables.column.c.column_id)
+)
 _HIGHEST_COLUMN_ID = select(func.max(tables.column.c.column_id)).where(
     tables.column.c.table_id == _TABLE
 )
+
+
+def column_births(connection: Connection, table_id: int) -> dict[int, int]:
+    """The snapshot that added each column or field a table ever had, by its id."""
+    return {row.column_id: row.born for row in connection.execute(_BIRTHS, {"table_id": table_id})}
 
 
 def next_column_id(connection: Connection, table_id: int) -> int:

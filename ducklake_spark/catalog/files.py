@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import (
@@ -54,19 +55,25 @@ def read_files(
     condition = not_ruled_out(database, table.id, predicate, types) if predicate else None
     parameters = {"snapshot_id": snapshot_id, "table_id": table.id}
     query = _FILES if condition is None else _FILES.where(condition)
-    rows = connection.execute(query, parameters).all()
+    rows: Sequence[Row[Any]] = connection.execute(query, parameters).all()
+    deletes: defaultdict[int, list[DeleteFile]] = defaultdict(list)
+    for row in rows:
+        if row.delete_delete_file_id is not None:
+            deletes[row.data_file_id].append(delete_file_of(row, table.location, "delete_"))
+    rows = list({row.data_file_id: row for row in rows}.values())
     ids = [row.data_file_id for row in rows]
     wanted = set(stats_of) | (columns_of(predicate) if predicate else set())
     stats = _read_stats(connection, table.id, ids, wanted)
     values = _read_partition_values(connection, table.id, rows)
     gone = read_inlined_deletes(connection, database, snapshot_id, table.id)
     files = [
-        _data_file(
-            row,
-            table.location,
-            values.get(row.data_file_id, ()),
-            tuple(sorted(gone.get(row.data_file_id, ()))),
-            stats.get(row.data_file_id, {}),
+        replace(
+            data_file_of(row, table.location),
+            partition_values=values.get(row.data_file_id, ()),
+            delete_file=next(iter(deletes[row.data_file_id]), None),
+            further_deletes=tuple(deletes[row.data_file_id][1:]),
+            inlined_deletes=tuple(sorted(gone.get(row.data_file_id, ()))),
+            stats=stats.get(row.data_file_id, {}),
         )
         for row in rows
     ]
@@ -88,13 +95,8 @@ _FILES = (
 )
 
 
-def _data_file(
-    row: Row[Any],
-    location: str,
-    partition_values: tuple[str | None, ...],
-    inlined_deletes: tuple[int, ...],
-    stats: Mapping[int, ColumnStats],
-) -> DataFile:
+def data_file_of(row: Row[Any], location: str) -> DataFile:
+    """A data file from its own row alone."""
     return DataFile(
         id=row.data_file_id,
         path=StoredPath(row.path, bool(row.path_is_relative)).under(location),
@@ -104,29 +106,30 @@ def _data_file(
         row_id_start=row.row_id_start,
         begin_snapshot=row.begin_snapshot,
         partition_id=row.partition_id,
-        partition_values=partition_values,
         mapping_id=row.mapping_id,
         partial_max=row.partial_max,
         format=row.file_format,
         encryption_key=row.encryption_key,
-        delete_file=_delete_file(row, location) if row.delete_delete_file_id is not None else None,
-        inlined_deletes=inlined_deletes,
-        stats=stats,
         order=row.file_order,
     )
 
 
-def _delete_file(row: Row[Any], location: str) -> DeleteFile:
+def delete_file_of(row: Row[Any], location: str, prefix: str = "") -> DeleteFile:
+    """A delete file from its row, whose columns may have a prefix."""
+
+    def part(name: str) -> Any:
+        return getattr(row, prefix + name)
+
     return DeleteFile(
-        id=row.delete_delete_file_id,
-        path=StoredPath(row.delete_path, bool(row.delete_path_is_relative)).under(location),
-        delete_count=row.delete_delete_count,
-        file_size_bytes=row.delete_file_size_bytes,
-        footer_size=row.delete_footer_size,
-        begin_snapshot=row.delete_begin_snapshot,
-        partial_max=row.delete_partial_max,
-        format=row.delete_format,
-        encryption_key=row.delete_encryption_key,
+        id=part("delete_file_id"),
+        path=StoredPath(part("path"), bool(part("path_is_relative"))).under(location),
+        delete_count=part("delete_count"),
+        file_size_bytes=part("file_size_bytes"),
+        footer_size=part("footer_size"),
+        begin_snapshot=part("begin_snapshot"),
+        partial_max=part("partial_max"),
+        format=part("format"),
+        encryption_key=part("encryption_key"),
     )
 
 
@@ -140,7 +143,7 @@ def _read_stats(
         s.table_id == table_id, s.column_id.in_(sorted(column_ids))
     )
     stats: defaultdict[int, dict[int, ColumnStats]] = defaultdict(dict)
-    for row in _rows_of(connection, query, s.data_file_id, file_ids):
+    for row in rows_of(connection, query, s.data_file_id, file_ids):
         stats[row.data_file_id][row.column_id] = ColumnStats(
             column_id=row.column_id,
             column_size_bytes=row.column_size_bytes,
@@ -167,14 +170,15 @@ def _read_partition_values(
         .order_by(v.data_file_id, v.partition_key_index)
     )
     values: defaultdict[int, list[str | None]] = defaultdict(list)
-    for row in _rows_of(connection, query, v.data_file_id, partitioned):
+    for row in rows_of(connection, query, v.data_file_id, partitioned):
         values[row.data_file_id].append(row.partition_value)
     return {file_id: tuple(parts) for file_id, parts in values.items()}
 
 
-def _rows_of(
+def rows_of(
     connection: Connection, query: Select[Any], column: ColumnElement[int], ids: Sequence[int]
 ) -> Iterator[Row[Any]]:
+    """The rows of some files; for very many of them, of others too."""
     if len(ids) > _MANY:
         yield from connection.execute(query)
         return
@@ -188,15 +192,18 @@ def inlined_delete_table(table_id: int) -> str:
 
 def read_inlined_deletes(
     connection: Connection, database: CatalogDatabase, snapshot_id: int, table_id: int
-) -> Mapping[int, list[int]]:
-    """Positions deleted from data files by rows of the catalog, per file (FORMAT 1.16)."""
+) -> Mapping[int, dict[int, int]]:
+    """Positions deleted from data files by rows of the catalog, per file (FORMAT 1.16).
+
+    With the snapshot that deleted each.
+    """
     name = inlined_delete_table(table_id)
     if not database.table_exists(connection, name):
         return {}
     stored = tables.inlined_table(name, "file_id", "row_id", "begin_snapshot")
-    positions: defaultdict[int, list[int]] = defaultdict(list)
+    positions: defaultdict[int, dict[int, int]] = defaultdict(dict)
     for row in connection.execute(select(stored).where(stored.c.begin_snapshot <= snapshot_id)):
-        positions[row.file_id].append(row.row_id)
+        positions[row.file_id][row.row_id] = row.begin_snapshot
     return positions
 
 

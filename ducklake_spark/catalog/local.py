@@ -326,6 +326,11 @@ class LocalReader:
         added = self.changes.seen(table).added.values()
         return {**committed, **{f.id: f.new.mapping for f in added if f.new.mapping}}
 
+    def column_births(self, table: Table) -> Mapping[int, int]:
+        """The snapshot that added each column or field; what was added here comes with the next."""
+        known = self.base.column_births(table) if table.id >= 0 else {}
+        return {c.id: known.get(c.id, self.snapshot.id + 1) for c in table.walk()}
+
     def options(self, table: Table | None = None) -> Mapping[str, str]:
         """The options in force for a table, or for the lake, those set here included."""
         scopes: list[tuple[str | None, int | None]] = [(None, None)]

@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 from sqlalchemy import Connection
 
 from ducklake_spark.catalog import definitions
+from ducklake_spark.catalog.changed import read_changes
 from ducklake_spark.catalog.files import read_files, read_table_column_stats, read_table_stats
 from ducklake_spark.catalog.inlined import read_inlined_rows
 from ducklake_spark.catalog.mappings import read_mappings
@@ -22,6 +23,7 @@ from ducklake_spark.spec.model import (
     Schema,
     Snapshot,
     Table,
+    TableChanges,
     TableEntry,
     TableStats,
     View,
@@ -54,6 +56,7 @@ class LakeReader(Protocol):
     ) -> list[DataFile]: ...
     def inlined_rows(self, table: Table) -> list[InlinedRow]: ...
     def mappings(self, table: Table) -> Mapping[int, NameMapping]: ...
+    def column_births(self, table: Table) -> Mapping[int, int]: ...
     def options(self, table: Table | None = None) -> Mapping[str, str]: ...
 
 
@@ -202,6 +205,11 @@ class SnapshotReader:
             return self._ask(lambda c: self._read_inlined(c, table))
         return list(rows)
 
+    def changes(self, table: Table, start: int) -> TableChanges:
+        """What may hold the table's changes from a snapshot to this one, both included."""
+        end = self._snapshot.id
+        return self._ask(lambda c: read_changes(c, self._store.database, start, end, table))
+
     def _read_inlined(self, connection: Connection, table: Table) -> list[InlinedRow]:
         rows = read_inlined_rows(connection, self._store.database, self._snapshot.id, table)
         self._inlined[table.id] = table, rows
@@ -210,6 +218,10 @@ class SnapshotReader:
     def mappings(self, table: Table) -> Mapping[int, NameMapping]:
         """The table's name mappings by id."""
         return self._ask(lambda c: read_mappings(c, table.id))
+
+    def column_births(self, table: Table) -> Mapping[int, int]:
+        """The snapshot that added each column or field of the table, by its id."""
+        return self._ask(lambda c: definitions.column_births(c, table.id))
 
     def options(self, table: Table | None = None) -> Mapping[str, str]:
         """The options in force for a table, or for the lake. Options have no history."""

@@ -1,6 +1,18 @@
-"""A snapshot of a table as a Spark DataFrame."""
+"""A snapshot of a table, and what changed between two, as Spark DataFrames."""
 
+from ducklake_spark.scan.changes import table_changes, table_deletions, table_insertions
 from ducklake_spark.scan.places import split_places
 from ducklake_spark.scan.table import FILE, PLACE, ROW_ID, SNAPSHOT_ID, read_rows, read_table
 
-__all__ = ["FILE", "PLACE", "ROW_ID", "SNAPSHOT_ID", "read_rows", "read_table", "split_places"]
+__all__ = [
+    "FILE",
+    "PLACE",
+    "ROW_ID",
+    "SNAPSHOT_ID",
+    "read_rows",
+    "read_table",
+    "split_places",
+    "table_changes",
+    "table_deletions",
+    "table_insertions",
+]

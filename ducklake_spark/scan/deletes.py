@@ -39,9 +39,11 @@ def without_deleted(
 def deleted_positions(file: DataFile, snapshot_id: int) -> pa.Array:
     """The positions deleted from a file as the snapshot sees them."""
     parts = [pa.array(file.inlined_deletes, pa.int64())]
-    if file.delete_file is not None:
-        table = read_delete_file(file.delete_file)
-        if SNAPSHOT_COLUMN in table.column_names and file.delete_file.id >= 0:
+    for delete_file in (file.delete_file, *file.further_deletes):
+        if delete_file is None:
+            continue
+        table = read_delete_file(delete_file)
+        if SNAPSHOT_COLUMN in table.column_names and delete_file.id >= 0:
             table = table.filter(pc.less_equal(table[SNAPSHOT_COLUMN], snapshot_id))
         parts += table["pos"].chunks
     return pa.concat_arrays(parts)

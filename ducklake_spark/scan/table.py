@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -20,6 +20,13 @@ from pyspark.sql import types as T
 
 from ducklake_spark.catalog import LakeReader
 from ducklake_spark.errors import UnsupportedFeatureError
+from ducklake_spark.scan.defaults import (
+    default_metadata,
+    filled,
+    missing_in,
+    stored_default,
+    to_be_filled,
+)
 from ducklake_spark.scan.deletes import without_deleted
 from ducklake_spark.scan.inlined import inlined_frame
 from ducklake_spark.scan.places import place, with_places
@@ -27,7 +34,6 @@ from ducklake_spark.scan.source import read_files
 from ducklake_spark.scan.types import (
     FIELD_ID,
     decoded,
-    shown_type,
     spark_type_of,
     stored_type,
 )
@@ -55,6 +61,7 @@ class _Group:
     mapping_id: int | None
     is_partial: bool
     has_deletes: bool
+    missing: frozenset[int]
 
 
 def read_table(
@@ -94,6 +101,20 @@ def read_rows(
     return scan.frame(files)
 
 
+def read_whole_files(
+    session: Session,
+    reader: LakeReader,
+    table: Table,
+    files: Sequence[DataFile],
+    *,
+    extras: Collection[str],
+) -> list[DataFrame]:
+    """All rows that files hold, deleted ones too. A PLACE counts in `files`."""
+    scan = _Scan(session, reader, table, table.columns, [x for x in EXTRAS if x in extras])
+    bare = [replace(f, delete_file=None, inlined_deletes=(), partial_max=None) for f in files]
+    return scan.parts(bare)
+
+
 @dataclass(slots=True)
 class _Scan:
     session: Session
@@ -102,12 +123,14 @@ class _Scan:
     columns: tuple[Column, ...]
     extras: list[str]
 
-    def frame(self, files: Sequence[DataFile]) -> DataFrame:
+    def parts(self, files: Sequence[DataFile]) -> list[DataFrame]:
         mapped = any(file.mapping_id is not None for file in files)
         mappings = self.reader.mappings(self.table) if mapped else {}
-        parts = [
-            self._read(group, members, mappings) for group, members in self._groups(files).items()
-        ]
+        groups = self._groups(files)
+        return [self._read(group, members, mappings) for group, members in groups.items()]
+
+    def frame(self, files: Sequence[DataFile]) -> DataFrame:
+        parts = self.parts(files)
         rows = self.reader.inlined_rows(self.table)
         if rows or not parts:
             parts.append(self._inlined(rows))
@@ -115,11 +138,15 @@ class _Scan:
 
     def _groups(self, files: Sequence[DataFile]) -> dict[_Group, dict[int, DataFile]]:
         groups: defaultdict[_Group, dict[int, DataFile]] = defaultdict(dict)
+        fillable = to_be_filled(self.columns)
+        births = self.reader.column_births(self.table) if fillable else {}
         for ordinal, file in enumerate(files):
             self._refuse_unreadable(file)
             partial = file.partial_max is not None and file.partial_max > self.reader.snapshot.id
             deletes = file.delete_file is not None or bool(file.inlined_deletes)
-            groups[_Group(file.mapping_id, partial, deletes)][ordinal] = file
+            # A mapping tells by itself what is missing.
+            missing = missing_in(file, fillable if file.mapping_id is None else (), births)
+            groups[_Group(file.mapping_id, partial, deletes, missing)][ordinal] = file
         return groups
 
     def _refuse_unreadable(self, file: DataFile) -> None:
@@ -136,7 +163,7 @@ class _Scan:
         self, group: _Group, files: Mapping[int, DataFile], mappings: Mapping[int, NameMapping]
     ) -> DataFrame:
         if group.mapping_id is None:
-            fields, values = self._by_id()
+            fields, values = self._by_id(group.missing)
         else:
             fields, values = self._by_name(mappings[group.mapping_id])
         # Files with a name mapping hold no such columns: DuckDB would not find them there.
@@ -172,19 +199,19 @@ class _Scan:
         }
         return [known[name]().alias(name) for name in self.extras]
 
-    def _by_id(self) -> tuple[list[T.StructField], list[Expression]]:
+    def _by_id(self, missing: Collection[int]) -> tuple[list[T.StructField], list[Expression]]:
         """Read by field id: renamed columns come out right, missing ones take their default."""
         fields = [
             T.StructField(
                 _stored_name(column),
                 stored_type(column),
                 True,
-                {FIELD_ID: column.id} | _default_metadata(column),
+                {FIELD_ID: column.id} | default_metadata(column),
             )
             for column in self.columns
         ]
         values = [
-            decoded(F.col(_stored_name(column)), column).alias(column.name)
+            decoded(filled(F.col(_stored_name(column)), column, missing), column).alias(column.name)
             for column in self.columns
         ]
         return fields, values
@@ -197,7 +224,8 @@ class _Scan:
         for column in self.columns:
             entry = sources.get(column.id)
             if entry is None or entry.is_partition:
-                values.append(_initial(column).alias(column.name))
+                initial = stored_default(column, stored_type(column, with_ids=False))
+                values.append(decoded(initial, column).alias(column.name))
                 continue
             fields.append(T.StructField(entry.source_name, _named_type(column, entry), True))
             stored = _reshaped(F.col(_quoted(entry.source_name)), column, entry)
@@ -228,26 +256,6 @@ def _stored_name(column: Column) -> str:
 
 def _quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
-
-
-# --- defaults ---
-
-
-def _default_metadata(column: Column) -> dict[str, str]:
-    """What Spark shows for a column that a file lacks: an SQL literal of the stored type."""
-    if column.initial_default is None or column.type.is_nested:
-        return {}
-    stored = spark_type_of(column)
-    if stored.decode is not None:
-        return {}
-    text = column.initial_default.replace("\\", "\\\\").replace("'", "\\'")
-    literal = f"CAST('{text}' AS {stored.shown.simpleString()})"
-    return {"EXISTS_DEFAULT": literal, "CURRENT_DEFAULT": literal}
-
-
-def _initial(column: Column) -> Expression:
-    value = F.lit(column.initial_default if not column.type.is_nested else None)
-    return value.cast(shown_type(column))
 
 
 # --- name mappings ---
@@ -301,7 +309,7 @@ def _reshaped(stored: Expression, column: Column, entry: MappedName) -> Expressi
                 (
                     _reshaped(stored.getField(sources[c.id].source_name), c, sources[c.id])
                     if c.id in sources
-                    else F.lit(None).cast(stored_type(c, with_ids=False))
+                    else stored_default(c, stored_type(c, with_ids=False))
                 ).alias(c.name)
                 for c in column.children
             ]

@@ -294,7 +294,11 @@ class DeleteFile:
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A data file that a snapshot sees, with what is deleted from it there."""
+    """A data file that a snapshot sees, with what is deleted from it there.
+
+    `further_deletes`: a flush by DuckDB leaves a second delete file behind where older snapshots
+    see a file that was rewritten before.
+    """
 
     id: int
     path: str
@@ -310,6 +314,7 @@ class DataFile:
     format: str = "parquet"
     encryption_key: str | None = None
     delete_file: DeleteFile | None = None
+    further_deletes: tuple[DeleteFile, ...] = ()
     inlined_deletes: tuple[int, ...] = ()
     stats: Mapping[int, ColumnStats] = field(default_factory=dict)
     order: int | None = None
@@ -341,6 +346,34 @@ class InlinedRow:
     begin_snapshot: int
     end_snapshot: int | None
     values: Mapping[int, object]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFile:
+    """A data file with all that was deleted from it up to a snapshot, and when.
+
+    `inlined_deletes` are positions with the snapshot that deleted each. `end_snapshot` is the one
+    that deleted all that was left.
+    """
+
+    file: DataFile
+    end_snapshot: int | None
+    delete_files: tuple[DeleteFile, ...]
+    inlined_deletes: Mapping[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class TableChanges:
+    """What may hold a table's changes between two snapshots, both included.
+
+    `rewrites` are snapshots that moved rows and changed none.
+    """
+
+    start: int
+    end: int
+    files: tuple[ChangedFile, ...]
+    rows: tuple[InlinedRow, ...]
+    rewrites: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ducklake_spark.errors import UnsupportedFeatureError
+from ducklake_spark.errors import CatalogDamagedError, UnsupportedFeatureError
 from ducklake_spark.spec.model import DataFile, DeleteFile
 from ducklake_spark.spec.names import uuid7
 from ducklake_spark.spec.paths import StoredPath
@@ -64,6 +64,11 @@ def stage_delete(
     """
     new = positions if isinstance(positions, pa.Array) else pa.array(positions, pa.int64())
     old = file.delete_file
+    if file.further_deletes:
+        raise CatalogDamagedError(
+            f"The data file {file.path} has more than one delete file.",
+            hint="Rewrite the table's data files with DuckDB (ducklake_rewrite_data_files).",
+        )
     if old is None:
         return _write(location, file.path, pc.unique(new), None)
     before = read_delete_file(old)

@@ -120,6 +120,8 @@ def _reader(stored: pa.DataType, data_type: Any) -> Callable[[Any], Any]:
             return lambda raw: (raw, 0)
         case "int128" | "uint128":
             return int
+        case "uint64" if pa.types.is_decimal(stored):  # as Spark has it
+            return int
     if pa.types.is_string(stored):
         if data_type.name not in ("varchar", "json"):
             return lambda raw: canonical(parse_text(raw, data_type))

@@ -86,8 +86,8 @@ def _hive_value(column: Column, names: Iterable[MappedName], path: str) -> Any:
 
 def _deleted_positions(file: DataFile, snapshot_id: int) -> set[int]:
     gone = set(file.inlined_deletes)
-    if file.delete_file is not None:
-        deletes = read_delete_file(file.delete_file)
+    for delete_file in filter(None, (file.delete_file, *file.further_deletes)):
+        deletes = read_delete_file(delete_file)
         positions = deletes["pos"].to_pylist()
         if SNAPSHOT_COLUMN in deletes.column_names:
             stamps = deletes[SNAPSHOT_COLUMN].to_pylist()

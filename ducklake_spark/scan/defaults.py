@@ -1,0 +1,122 @@
+"""What rows show in columns and fields that were added after them.
+
+A file lacks such a column. Spark shows a default for a column that is missing in a file, but not
+for a field inside a struct, and not for bytes; there the age of the file tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from pyspark.sql import Column as Expression
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from ducklake_spark.scan.types import spark_type_of
+from ducklake_spark.spec.model import Column, DataFile
+from ducklake_spark.spec.values import INFINITY, parse_text
+
+_LONG_DIGITS = 18
+_PER_MICRO = {"timestamp_s": 1_000_000, "timestamp_ms": 1_000, "timestamp": 1}
+
+
+def default_metadata(column: Column) -> dict[str, str]:
+    """What Spark shows for a column that a file lacks: an SQL literal of the stored type."""
+    literal = _literal(column)
+    if literal is None or not _is_known_to_spark(column):
+        return {}
+    return {"EXISTS_DEFAULT": literal, "CURRENT_DEFAULT": literal}
+
+
+def stored_default(column: Column, data_type: T.DataType) -> Expression:
+    """The same as an expression; NULL where there is no default."""
+    literal = _literal(column)
+    return F.lit(None).cast(data_type) if literal is None else F.expr(literal)
+
+
+def to_be_filled(columns: Collection[Column]) -> frozenset[int]:
+    """Columns and fields with defaults that Spark does not show for files without them."""
+    return frozenset(
+        leaf.id
+        for column in columns
+        for leaf in column.walk()
+        if _literal(leaf) is not None and not (leaf is column and _is_known_to_spark(leaf))
+    )
+
+
+def missing_in(
+    file: DataFile, fillable: Collection[int], births: Mapping[int, int]
+) -> frozenset[int]:
+    """Those of the columns that were added after a file; merged files are of one shape."""
+    return frozenset(i for i in fillable if births.get(i, 0) > file.begin_snapshot)
+
+
+def filled(stored: Expression, column: Column, missing: Collection[int]) -> Expression:
+    """A stored value with the defaults of the fields that its file lacks."""
+    if not any(part.id in missing for part in column.walk()):
+        return stored
+    match column.type.name:
+        case "list":
+            element = column.children[0]
+            return F.transform(stored, lambda item: filled(item, element, missing))
+        case "map":
+            key, value = column.children
+            pairs = F.transform(
+                F.map_entries(stored),
+                lambda pair: F.struct(
+                    filled(pair["key"], key, missing).alias("key"),
+                    filled(pair["value"], value, missing).alias("value"),
+                ),
+            )
+            return F.map_from_entries(pairs)
+        case "struct":
+            fields = [filled(stored[c.name], c, missing).alias(c.name) for c in column.children]
+            return F.when(stored.isNotNull(), F.struct(*fields))
+        case _:
+            return stored_default(column, spark_type_of(column).stored)
+
+
+def _is_known_to_spark(column: Column) -> bool:
+    # Its vectorised reader has no constants of bytes, and no decimals beyond 64 bits.
+    stored = spark_type_of(column).stored
+    if isinstance(stored, T.DecimalType):
+        return stored.precision <= _LONG_DIGITS
+    return not isinstance(stored, T.BinaryType)
+
+
+def _literal(column: Column) -> str | None:
+    """The initial default in SQL, as files hold it; whatever time zone the session has."""
+    if column.initial_default is None or column.type.is_nested:
+        return None
+    value = parse_text(column.initial_default, column.type)
+    match column.type.name:
+        case "date":
+            return f"date_from_unix_date({value})"
+        case name if name in _PER_MICRO:
+            micros = value if abs(value) >= INFINITY else value * _PER_MICRO[name]
+            return f"TIMESTAMP_NTZ '1970-01-01 00:00:00' + {_interval(micros)}"
+        case "timestamptz":
+            return f"timestamp_micros({value})"
+        case "time" | "timestamp_ns":
+            return f"CAST('{value}' AS bigint)"
+        case "blob":
+            return f"X'{value.hex()}'"
+        case "uuid":
+            return f"X'{value.hex}'"
+    return f"CAST({_quoted(column.initial_default)} AS {_sql_type(column)})"
+
+
+def _interval(micros: int) -> str:
+    days, rest = divmod(abs(micros), 86_400_000_000)
+    seconds, fraction = divmod(rest, 1_000_000)
+    clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{fraction:06}"
+    return f"INTERVAL '{'-' if micros < 0 else ''}{days} {clock}' DAY TO SECOND"
+
+
+def _sql_type(column: Column) -> str:
+    return spark_type_of(column).stored.simpleString()
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
