@@ -211,9 +211,10 @@ def _join(join: exp.Join, before: list[_Source], right: _Source) -> None:
     reached += before if left_too else []
     for part in _conjuncts(on) if on is not None else ():
         condition, tables = _condition(part)
-        named = [source for source in reached if source.name and tables == {source.name}]
-        for source in named if condition is not None else ():
-            source.demand(condition)
+        if condition is not None:
+            for source in reached:
+                if source.name and tables == {source.name}:
+                    source.demand(condition)
     _make_up_nulls(side, before, right)
     if kind in ("SEMI", "ANTI"):
         right.name = ""  # invisible from here on
