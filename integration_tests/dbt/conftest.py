@@ -1,0 +1,30 @@
+"""dbt's own suites, on a lake of its own for each class. One Spark serves them all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dbt.tests.fixtures.project import *  # noqa: F403 - dbt's fixtures
+
+
+@pytest.fixture(scope="class")
+def dbt_profile_target(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    folder = tmp_path_factory.mktemp("lake")
+    return {
+        "type": "ducklake",
+        "catalog": f"sqlite:{folder / 'catalog.sqlite'}",
+        "data_path": f"{folder / 'data'}/",
+        "database": "lake",
+        "threads": 4,
+        "spark_master": "local[2]",
+        "spark_config": {"spark.sql.shuffle.partitions": 2, "spark.driver.memory": "1g"},
+    }
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("dbt"))
