@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+from dbt.tests.adapter.aliases.fixtures import MACROS__CAST_SQL, MACROS__EXPECT_VALUE_SQL
 from dbt.tests.adapter.aliases.test_aliases import (
     BaseAliasErrors,
     BaseAliases,
@@ -24,9 +26,23 @@ from dbt.tests.adapter.basic.test_snapshot_timestamp import BaseSnapshotTimestam
 from dbt.tests.adapter.basic.test_table_materialization import BaseTableMaterialization
 from dbt.tests.adapter.basic.test_validate_connection import BaseValidateConnection
 
+# A macro of the suites whose default is written for PostgreSQL.
+LITERAL = """
+{% macro ducklake__string_literal(s) -%}
+  cast('{{ s }}' as string)
+{%- endmacro %}
+"""
+
+MACROS = {"cast.sql": MACROS__CAST_SQL + LITERAL, "expect_value.sql": MACROS__EXPECT_VALUE_SQL}
+
 
 class TestAliases(BaseAliases):
-    pass
+    @pytest.fixture(scope="class")
+    def macros(self) -> dict[str, str]:
+        return {
+            "cast.sql": MACROS__CAST_SQL + LITERAL,
+            "expect_value.sql": MACROS__EXPECT_VALUE_SQL,
+        }
 
 
 class TestAliasErrors(BaseAliasErrors):
@@ -34,7 +50,12 @@ class TestAliasErrors(BaseAliasErrors):
 
 
 class TestSameAliasDifferentSchemas(BaseSameAliasDifferentSchemas):
-    pass
+    @pytest.fixture(scope="class")
+    def macros(self) -> dict[str, str]:
+        return {
+            "cast.sql": MACROS__CAST_SQL + LITERAL,
+            "expect_value.sql": MACROS__EXPECT_VALUE_SQL,
+        }
 
 
 class TestAdapterMethods(BaseAdapterMethod):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dbt.tests.adapter.hooks.test_model_hooks import (
     BaseDuplicateHooksInConfigs,
     BaseHookRefs,
@@ -19,11 +21,27 @@ from dbt.tests.adapter.hooks.test_model_hooks import (
 from dbt.tests.adapter.hooks.test_run_hooks import BaseAfterRunHooks, BasePrePostRunHooks
 
 
-class TestPrePostModelHooks(BasePrePostModelHooks):
+class _Checked:
+    """What a hook saw of its target: here the lake's, in dbt's own suites PostgreSQL's."""
+
+    def check_hooks(self, state: str, project: Any, host: Any, **options: Any) -> None:
+        found = self.get_ctx_vars(state=state, project=project, **options)  # type: ignore[attr-defined]
+        for seen in found if isinstance(found, list) else [found]:
+            assert seen["test_state"] == state
+            assert seen["target_name"] == "default"
+            assert seen["target_schema"] == project.test_schema
+            assert seen["target_threads"] == 4
+            assert seen["target_type"] == "ducklake"
+            assert seen["run_started_at"]
+            assert seen["invocation_id"]
+            assert seen["thread_id"].startswith("Thread-") or seen["thread_id"] == "MainThread"
+
+
+class TestPrePostModelHooks(_Checked, BasePrePostModelHooks):
     pass
 
 
-class TestHookRefs(BaseHookRefs):
+class TestHookRefs(_Checked, BaseHookRefs):
     pass
 
 
@@ -39,9 +57,7 @@ class TestPrePostModelHooksOnSeedsPlusPrefixed(BasePrePostModelHooksOnSeedsPlusP
     pass
 
 
-class TestPrePostModelHooksOnSeedsPlusPrefixedWhitespace(
-    BasePrePostModelHooksOnSeedsPlusPrefixedWhitespace
-):
+class TestHooksOnSeedsPlusPrefixedWhitespace(BasePrePostModelHooksOnSeedsPlusPrefixedWhitespace):
     pass
 
 
@@ -49,15 +65,15 @@ class TestPrePostModelHooksOnSnapshots(BasePrePostModelHooksOnSnapshots):
     pass
 
 
-class TestPrePostModelHooksInConfig(BasePrePostModelHooksInConfig):
+class TestPrePostModelHooksInConfig(_Checked, BasePrePostModelHooksInConfig):
     pass
 
 
-class TestPrePostModelHooksInConfigWithCount(BasePrePostModelHooksInConfigWithCount):
+class TestPrePostModelHooksInConfigWithCount(_Checked, BasePrePostModelHooksInConfigWithCount):
     pass
 
 
-class TestPrePostModelHooksInConfigKwargs(BasePrePostModelHooksInConfigKwargs):
+class TestPrePostModelHooksInConfigKwargs(_Checked, BasePrePostModelHooksInConfigKwargs):
     pass
 
 
@@ -69,7 +85,7 @@ class TestDuplicateHooksInConfigs(BaseDuplicateHooksInConfigs):
     pass
 
 
-class TestPrePostRunHooks(BasePrePostRunHooks):
+class TestPrePostRunHooks(_Checked, BasePrePostRunHooks):
     pass
 
 
