@@ -64,7 +64,7 @@ def take_step(lake: LakeAddress, step: Step, states: dict[int, State]) -> None:
     state = states[newest].changed(step.schemas, step.holds)
     if step.is_promotion:
         states |= {version: replace(old, has_filters=False) for version, old in states.items()}
-    states[newest + step.is_commit] = replace(state, has_changes=not step.repeats_deletes)
+    states[newest + step.is_commit] = state
     if step.asks:
         with SharedDuck(lake) as duck:
             for query, answer in step.asks.items():
