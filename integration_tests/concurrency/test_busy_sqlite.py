@@ -6,6 +6,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 
 import pytest
@@ -14,8 +15,8 @@ from ducklake_spark.catalog import Catalog, Field
 from ducklake_spark.catalog.dialects import sqlite as dialect
 from ducklake_spark.config import CommitSettings
 from ducklake_spark.errors import CatalogUnavailableError, CommitContentionError
+from support.far_duck import FarDuck
 from support.lakes import LakeAddress
-from support.races import Duck
 
 HELD_S = 2.0
 READ = "BEGIN; SELECT * FROM ducklake_snapshot"
@@ -78,17 +79,17 @@ def test_a_read_waits_if_it_must(lake: LakeAddress, how: str) -> None:
         assert free.is_set() or how != EXCLUSIVE
 
 
-def test_an_open_transaction_of_duckdb_holds_nobody_up(lake: LakeAddress) -> None:
-    with Duck(lake) as duck, lake.open() as catalog:
-        duck.run("BEGIN", "CREATE TABLE u (id INTEGER)", "FROM t")
-        assert commit(catalog) == 2
-        assert catalog.at().find_table("u") is None
-        duck.run("COMMIT")
-        assert catalog.snapshot().id == 3
+def test_a_commit_waits_for_an_open_transaction_of_duckdb(lake: LakeAddress) -> None:
+    with FarDuck(lake) as duck, lake.open() as catalog, ThreadPoolExecutor(1) as pool:
+        duck.run("BEGIN", "FROM t")
+        landing = pool.submit(commit, catalog)
+        assert wait([landing], timeout=HELD_S).not_done
+        duck.run("ROLLBACK")
+        assert landing.result() == 2
 
 
 def test_duckdb_commits_between_the_reads_of_a_transaction_of_ours(lake: LakeAddress) -> None:
-    with Duck(lake) as duck, lake.open() as catalog:
+    with FarDuck(lake) as duck, lake.open() as catalog:
         tx = catalog.transaction()
         tx.files(tx.table("t"))
         duck.run("CREATE TABLE u (id INTEGER)")
