@@ -28,7 +28,12 @@ def postgres_conninfo() -> Iterator[str]:
     folder = Path(tempfile.mkdtemp(prefix="ducklake-postgres-"))
     server = pgserver.get_server(folder, cleanup_mode="delete")
     try:
-        yield f"host={folder} user=postgres"
+        conninfo = f"host={folder} user=postgres"
+        with psycopg.connect(f"{conninfo} dbname=postgres", autocommit=True) as connection:
+            for setting in ("fsync", "full_page_writes"):  # no test cuts the power
+                connection.execute(f"ALTER SYSTEM SET {setting} = off")
+            connection.execute("SELECT pg_reload_conf()")
+        yield conninfo
     finally:
         server.cleanup()
 
