@@ -13,6 +13,7 @@ from support.replay import check_totals, replayed, state_of
 SEEDS = range(5) if FULL else range(1)
 CLIENTS = {"postgres": 8, "sqlite": 4}
 TRANSACTIONS = 200 if FULL else 20
+CHECKED = 200  # of long histories, not every snapshot
 
 
 @pytest.mark.timeout(1800 if FULL else 300)
@@ -26,8 +27,9 @@ def test_a_history_of_many_clients_has_a_serial_order(shared_lake: LakeAddress, 
         start = state_of(catalog.at(first))
         states = replayed(start, first, logs)
         assert catalog.snapshot().id == max(states)
-        for snapshot, state in states.items():
-            assert state_of(catalog.at(snapshot)) == state, f"snapshot {snapshot}, seed {seed}"
+        for snapshot in [*sorted(states)[:: max(1, len(states) // CHECKED)], max(states)]:
+            seen = state_of(catalog.at(snapshot))
+            assert seen == states[snapshot], f"snapshot {snapshot}, seed {seed}"
         for read in (read for log in logs for read in log.read):
             assert read.first == read.second == states[read.snapshot], f"seed {seed}"
         check_totals(catalog, shared_lake.dump())
