@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from ducklake_spark.errors import InvalidDefinitionError, NotFoundError
+from ducklake_spark.files import truncate
 from ducklake_spark.scan import shown_type
 from ducklake_spark.spec.model import Column, Table
 from ducklake_spark.spec.names import fold
@@ -165,7 +166,7 @@ def truncate_table(_: Scope, work: Work, to: Relation, __: Truncate) -> Outcome:
 def _emptied(work: Work, to: Relation, operation: str) -> Outcome:
     table = work.tx.table(to.name)
     count = _row_count(work, table)
-    work.tx.truncate(table.name)
+    truncate(work.tx, table.name)
     return Outcome(operation, rows_deleted=count)
 
 

@@ -14,6 +14,8 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from ducklake_spark.catalog import Name, Transaction
+from ducklake_spark.files import truncate
+from ducklake_spark.files.mapping import mapping_of
 from ducklake_spark.scan import ROW_ID
 from ducklake_spark.scan.types import encoded
 from ducklake_spark.spec.model import NameMapping, NewDataFile, Table
@@ -26,7 +28,6 @@ from ducklake_spark.storage.footers import describe_file
 from ducklake_spark.storage.hadoop import hadoop_path
 from ducklake_spark.write.assign import assigned
 from ducklake_spark.write.layout import laid_out, partition_texts
-from ducklake_spark.write.mapping import mapping_of
 from ducklake_spark.write.options import writer_options
 from ducklake_spark.write.row_ids import write_with_row_ids
 
@@ -71,7 +72,7 @@ def overwrite(tx: Transaction, name: Name, frame: DataFrame) -> StagedFiles:
     table = tx.table(name)
     staged = stage(frame, table, tx.options(table))
     try:
-        tx.truncate(table.name)
+        truncate(tx, name)
         tx.add_files(table.name, staged.files)
     except BaseException:
         staged.discard()
