@@ -47,7 +47,7 @@ def delete_places(
     """Delete rows by their PLACE, which counts in `files`."""
     in_catalog = pc.less(places, 0)
     found = split_places(places.filter(pc.invert(in_catalog)))
-    whole = [at for at, positions in found.items() if len(positions) == _live_rows(files[at])]
+    whole = {at for at, positions in found.items() if len(positions) == _live_rows(files[at])}
 
     def stage(at: int) -> tuple[int, StagedDeleteFile]:
         positions = found[at]
