@@ -100,14 +100,14 @@ def stage(
             write_with_row_ids(rows, table, folder, partition_columns, options)
         else:
             _write(rows, folder, partition_columns, options)
-        counts = seen.get if seen is not None else {}
-        _refuse_nulls(counts, table)
         mapping = None if with_row_ids else mapping_of(table)
-        nan = _nan_columns(counts, table)
-        files = _described(table, name, nan, mapping)
+        files = _described(table, name, mapping)
         natively = not with_row_ids and not partition_columns
         if natively and refitted(frame.sparkSession, rows.schema, table, folder, files, options):
-            files = _described(table, name, nan, mapping)
+            files = _described(table, name, mapping)
+        if files and seen is not None:  # of nothing Spark keeps no counts
+            _refuse_nulls(seen.get, table)
+            files = [_with_nan(file, seen.get) for file in files]
         if partition_columns:
             files = _moved(table, files, options)
     except BaseException:
@@ -174,22 +174,24 @@ def _refuse_nulls(counts: Mapping[str, int], table: Table) -> None:
             )
 
 
-def _nan_columns(counts: Mapping[str, int], table: Table) -> dict[int, bool]:
-    return {c.id: bool(counts[f"nan{c.id}"]) for c in table.columns if f"nan{c.id}" in counts}
+def _with_nan(file: NewDataFile, counts: Mapping[str, int]) -> NewDataFile:
+    stats = (
+        replace(s, contains_nan=bool(counts[key])) if (key := f"nan{s.column_id}") in counts else s
+        for s in file.stats
+    )
+    return replace(file, stats=tuple(stats))
 
 
 def _quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
 
 
-def _described(
-    table: Table, folder: str, nan: Mapping[int, bool], mapping: NameMapping | None
-) -> Sequence[NewDataFile]:
+def _described(table: Table, folder: str, mapping: NameMapping | None) -> Sequence[NewDataFile]:
     paths = [path for path in list_files(table.location + folder) if path.endswith(".parquet")]
 
     def describe(path: str) -> NewDataFile:
         stored = StoredPath(folder + path)
-        new = describe_file(table.location, stored, table.columns, nan_columns=nan)
+        new = describe_file(table.location, stored, table.columns)
         if new.record_count == 0:
             return new
         return replace(new, mapping=mapping, partition_values=partition_texts(table, new))
