@@ -112,3 +112,18 @@ def test_many_small_tasks_and_one_large_one_make_files_of_the_target_size(
         assert duck.rows('SELECT count(*), count(DISTINCT id), sum(id) FROM "odd [dir] {t}"') == [
             (60_300, 60_000, sum(range(300)) + sum(range(60_000)))
         ]
+
+
+def test_a_write_of_nothing_is_no_error_and_makes_no_files(
+    lake: LakeAddress, session: Session
+) -> None:
+    """Spark counts nothing in a plan that it sees to be empty."""
+    fields = [Field("id", "int64", nullable=False), Field("f", "float64")]
+    with lake.open() as catalog:
+        with catalog.transaction() as tx:
+            tx.create_table("t", fields)
+        nothing = session.spark.createDataFrame([], "id long, f double")
+        with catalog.transaction() as tx:
+            assert append(tx, "t", nothing).files == ()
+            assert update(session, tx, "t", {"f": "1"}).updated == 0
+        assert catalog.snapshot().id == 1
