@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from pyarrow import fs
 
@@ -10,6 +11,8 @@ from ducklake_spark.spec.paths import is_remote, local_path
 
 _WILDCARD = re.compile(r"[*?[]")
 _PART = re.compile(r"\*\*/|\[[^]/]+\]|.", re.DOTALL)
+# Hadoop's names for stores that PyArrow knows under one.
+_ARROW_SCHEMES = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "az": "abfss", "abfs": "abfss"}
 
 
 def locate(path: str) -> tuple[fs.FileSystem, str]:
@@ -19,8 +22,15 @@ def locate(path: str) -> tuple[fs.FileSystem, str]:
     # Without the key, in which PyArrow would decode percent signs; DuckDB takes them as they are.
     scheme, _, rest = path.partition("://")
     bucket, slash, key = rest.partition("/")
-    file_system, root = fs.FileSystem.from_uri(f"{scheme}://{bucket}")
+    file_system, root = _store(_ARROW_SCHEMES.get(scheme.lower(), scheme.lower()), bucket)
     return file_system, f"{root}{slash}{key}"
+
+
+@cache
+def _store(scheme: str, bucket: str) -> tuple[fs.FileSystem, str]:
+    # Kept, for PyArrow asks a bucket for its region first.
+    found: tuple[fs.FileSystem, str] = fs.FileSystem.from_uri(f"{scheme}://{bucket}")
+    return found
 
 
 def make_parent(file_system: fs.FileSystem, path: str) -> None:

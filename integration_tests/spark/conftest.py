@@ -1,4 +1,4 @@
-"""One Spark per test process."""
+"""One Spark per test process; DUCKLAKE_SPARK says which (support.sparks)."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from ducklake_spark.session import Session, SparkSettings
+from ducklake_spark.session import Session
+from support.sparks import settings
 
 
 @pytest.fixture(scope="session")
 def session() -> Iterator[Session]:
-    config = {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "1g"}
-    with Session.open(SparkSettings(master="local[2]", config=config)) as opened:
+    with Session.open(settings()) as opened:
         yield opened
+        if opened.is_connect:
+            opened.spark.stop()  # with the server, which would keep the process alive
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
