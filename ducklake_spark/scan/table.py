@@ -20,6 +20,7 @@ from pyspark.sql import types as T
 
 from ducklake_spark.catalog import LakeReader
 from ducklake_spark.errors import UnsupportedFeatureError
+from ducklake_spark.files.matching import folders_of
 from ducklake_spark.scan.defaults import (
     default_metadata,
     filled,
@@ -62,6 +63,8 @@ class _Group:
     is_partial: bool
     has_deletes: bool
     missing: frozenset[int]
+    # The values of columns that are in the files' paths, as texts.
+    folders: tuple[tuple[int, str | None], ...]
 
 
 def read_table(
@@ -126,7 +129,7 @@ class _Scan:
     def parts(self, files: Sequence[DataFile]) -> list[DataFrame]:
         mapped = any(file.mapping_id is not None for file in files)
         mappings = self.reader.mappings(self.table) if mapped else {}
-        groups = self._groups(files)
+        groups = self._groups(files, mappings)
         return [self._read(group, members, mappings) for group, members in groups.items()]
 
     def frame(self, files: Sequence[DataFile]) -> DataFrame:
@@ -136,7 +139,9 @@ class _Scan:
             parts.append(self._inlined(rows))
         return reduce(DataFrame.unionAll, parts)
 
-    def _groups(self, files: Sequence[DataFile]) -> dict[_Group, dict[int, DataFile]]:
+    def _groups(
+        self, files: Sequence[DataFile], mappings: Mapping[int, NameMapping]
+    ) -> dict[_Group, dict[int, DataFile]]:
         groups: defaultdict[_Group, dict[int, DataFile]] = defaultdict(dict)
         fillable = to_be_filled(self.columns)
         births = self.reader.column_births(self.table) if fillable else {}
@@ -146,8 +151,23 @@ class _Scan:
             deletes = file.delete_file is not None or bool(file.inlined_deletes)
             # A mapping tells by itself what is missing.
             missing = missing_in(file, fillable if file.mapping_id is None else (), births)
-            groups[_Group(file.mapping_id, partial, deletes, missing)][ordinal] = file
+            folders = self._in_path(file, mappings)
+            groups[_Group(file.mapping_id, partial, deletes, missing, folders)][ordinal] = file
         return groups
+
+    def _in_path(
+        self, file: DataFile, mappings: Mapping[int, NameMapping]
+    ) -> tuple[tuple[int, str | None], ...]:
+        if file.mapping_id is None:
+            return ()
+        wanted = {column.id for column in self.columns}
+        entries = (e for e in mappings[file.mapping_id].columns if e.is_partition)
+        said = folders_of(file.path)
+        return tuple(
+            (e.field_id, said[e.source_name])
+            for e in entries
+            if e.field_id in wanted and e.source_name in said
+        )
 
     def _refuse_unreadable(self, file: DataFile) -> None:
         kind = "encrypted" if file.encryption_key is not None else file.format
@@ -165,7 +185,7 @@ class _Scan:
         if group.mapping_id is None:
             fields, values = self._by_id(group.missing)
         else:
-            fields, values = self._by_name(mappings[group.mapping_id])
+            fields, values = self._by_name(mappings[group.mapping_id], dict(group.folders))
         # Files with a name mapping hold no such columns: DuckDB would not find them there.
         hidden = list(self._hidden(group)) if group.mapping_id is None else []
         schema = T.StructType([*fields, *hidden])
@@ -216,7 +236,9 @@ class _Scan:
         ]
         return fields, values
 
-    def _by_name(self, mapping: NameMapping) -> tuple[list[T.StructField], list[Expression]]:
+    def _by_name(
+        self, mapping: NameMapping, folders: Mapping[int, str | None]
+    ) -> tuple[list[T.StructField], list[Expression]]:
         """Read by the names a mapping gives; it counts even if the file has field ids."""
         sources = {entry.field_id: entry for entry in mapping.columns}
         fields: list[T.StructField] = []
@@ -224,7 +246,10 @@ class _Scan:
         for column in self.columns:
             entry = sources.get(column.id)
             if entry is None or entry.is_partition:
-                initial = stored_default(column, stored_type(column, with_ids=False))
+                # A value that the path gives is one for the whole file, like a default.
+                known = column.initial_default if entry is None else folders.get(column.id)
+                constant = replace(column, initial_default=known)
+                initial = stored_default(constant, stored_type(column, with_ids=False))
                 values.append(decoded(initial, column).alias(column.name))
                 continue
             fields.append(T.StructField(entry.source_name, _named_type(column, entry), True))

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from ducklake_spark.scan import ROW_ID, SNAPSHOT_ID, read_table
@@ -99,3 +103,20 @@ def test_a_second_delete_file_that_duckdb_leaves_behind_doubles_no_rows(
         assert any(file.further_deletes for file in reader.files(table))
         rows = read_table(session, reader, table).collect()
     assert sorted(row.id for row in rows) == [*range(3, 10), *range(31, 40)]
+
+
+def test_values_of_folders(session: Session, lake: LakeAddress, tmp_path: Path) -> None:
+    """Of files that DuckDB added, columns can be in the path alone."""
+    folders = ["k=eu/d=2024-01-15", "k=us%20%C3%A9/d=__HIVE_DEFAULT_PARTITION__", "k=/d=0099-12-31"]
+    for at, folder in enumerate(folders):
+        (tmp_path / "added" / folder).mkdir(parents=True)
+        pq.write_table(pa.table({"id": [at]}), tmp_path / "added" / folder / "a.parquet")
+    with Oracle(lake) as duck:
+        duck.run("CREATE TABLE t (id BIGINT, k VARCHAR, d DATE)")
+        duck.run(f"CALL ducklake_add_data_files('lake', 't', '{tmp_path}/added/*/*/*.parquet')")
+        wanted = duck.rows("FROM t ORDER BY id")
+    assert len(wanted) == len(folders)
+    with lake.open() as catalog:
+        reader = catalog.at()
+        rows = read_table(session, reader, reader.table("t")).orderBy("id").collect()
+    assert [tuple(row) for row in rows] == wanted
