@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dbt.tests.adapter.simple_seed import test_seed
 from dbt.tests.adapter.simple_seed.test_seed import (
     BaseBasicSeedTests,
     BaseSeedConfigFullRefreshOff,
@@ -17,14 +22,22 @@ from dbt.tests.adapter.simple_seed.test_seed import (
     BaseTestEmptySeed,
 )
 from dbt.tests.adapter.simple_seed.test_seed_type_override import BaseSimpleSeedColumnOverride
+from dbt.tests.util import run_dbt
 
 
 class TestBasicSeedTests(BaseBasicSeedTests):
-    pass
+    def test_simple_seed_full_refresh_flag(self, project: Any) -> None:
+        # Replacing a table leaves the views on it alone; PostgreSQL drops them with it.
+        self._build_relations_for_test(project)
+        self._check_relation_end_state(
+            run_result=run_dbt(["seed", "--full-refresh"]), project=project, exists=True
+        )
 
 
 class TestSeedConfigFullRefreshOn(BaseSeedConfigFullRefreshOn):
-    pass
+    def test_simple_seed_full_refresh_config(self, project: Any) -> None:
+        self._build_relations_for_test(project)
+        self._check_relation_end_state(run_result=run_dbt(["seed"]), project=project, exists=True)
 
 
 class TestSeedConfigFullRefreshOff(BaseSeedConfigFullRefreshOff):
@@ -56,7 +69,9 @@ class TestSeedParsing(BaseSeedParsing):
 
 
 class TestSimpleSeedWithBOM(BaseSimpleSeedWithBOM):
-    pass
+    @pytest.fixture(scope="class")
+    def test_dir(self) -> Path:
+        return Path(test_seed.__file__).parent
 
 
 class TestSeedSpecificFormats(BaseSeedSpecificFormats):
@@ -68,4 +83,10 @@ class TestEmptySeed(BaseTestEmptySeed):
 
 
 class TestSimpleSeedColumnOverride(BaseSimpleSeedColumnOverride):
-    pass
+    @staticmethod
+    def seed_enabled_types() -> dict[str, str]:
+        return {"seed_id": "string", "birthday": "date"}
+
+    @staticmethod
+    def seed_tricky_types() -> dict[str, str]:
+        return dict.fromkeys(("seed_id_str", "looks_like_a_bool", "looks_like_a_date"), "string")

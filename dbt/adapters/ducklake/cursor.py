@@ -27,6 +27,10 @@ class Cursor:
             raise NotImplementedError("statements with bindings")
         self._frame, self._rows, self.outcomes = None, None, []
         for statement in split_statements(sql):
+            if statement.rstrip(";").upper() == "COMMIT":
+                # dbt sends it before hooks outside the transaction, whether or not one is open.
+                self._handle.commit_and_go_on()
+                continue
             result = self._handle.lake.execute(statement)
             self._frame = result.rows
             if result.outcome is not None:

@@ -117,6 +117,12 @@ class Handle:
         new = [result.snapshot_id for result in results if result.is_new]
         return new[-1] if new else None
 
+    def commit_and_go_on(self) -> None:
+        """Commit what is open, if anything is, and let what follows be a transaction as before."""
+        if self._in_transaction:
+            self.commit()
+            self.begin()
+
     def rollback(self) -> None:
         self._in_transaction = False
         if self._lake is not None and self._lake.in_transaction:

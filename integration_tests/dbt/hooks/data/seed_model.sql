@@ -9,7 +9,6 @@ create table {schema}.on_model_hook (
     target_type text,
     target_user text,
     target_pass text,
-    target_port int,
     target_threads int,
     run_started_at text,
     invocation_id text,

@@ -1,0 +1,118 @@
+"""dbt's own tests of hooks, in and outside the transaction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from dbt.tests.adapter.hooks.test_model_hooks import (
+    MODEL_POST_HOOK,
+    MODEL_PRE_HOOK,
+    BaseDuplicateHooksInConfigs,
+    BaseHookRefs,
+    BaseHooksRefsOnSeeds,
+    BasePrePostModelHooks,
+    BasePrePostModelHooksInConfig,
+    BasePrePostModelHooksInConfigKwargs,
+    BasePrePostModelHooksInConfigWithCount,
+    BasePrePostModelHooksOnSeeds,
+    BasePrePostModelHooksOnSeedsPlusPrefixed,
+    BasePrePostModelHooksOnSeedsPlusPrefixedWhitespace,
+    BasePrePostModelHooksOnSnapshots,
+    BasePrePostSnapshotHooksInConfigKwargs,
+)
+from dbt.tests.adapter.hooks.test_run_hooks import BaseAfterRunHooks, BasePrePostRunHooks
+
+# The suites' hooks outside the transaction run VACUUM, which is PostgreSQL's.
+_OUTSIDE = {"sql": "select count(*) from {{ this.schema }}.on_model_hook", "transaction": False}
+_HOOKS = {
+    "models": {
+        "test": {
+            "pre-hook": [MODEL_PRE_HOOK, _OUTSIDE],
+            "post-hook": [_OUTSIDE, MODEL_POST_HOOK],
+        }
+    }
+}
+
+
+def check(seen: dict[str, Any], state: str, project: Any) -> None:
+    """What a hook saw of its target: here the lake's, in dbt's own suites PostgreSQL's."""
+    assert seen["test_state"] == state
+    assert seen["target_name"] == "default"
+    assert seen["target_schema"] == project.test_schema
+    assert int(seen["target_threads"]) == 4
+    assert seen["target_type"] == "ducklake"
+    assert seen["run_started_at"]
+    assert seen["invocation_id"]
+    assert seen["thread_id"].startswith("Thread-") or seen["thread_id"] == "MainThread"
+
+
+class _Models:
+    def check_hooks(self, state: str, project: Any, host: Any, count: int = 1) -> None:
+        for seen in self.get_ctx_vars(state, count=count, project=project):  # type: ignore[attr-defined]
+            check(seen, state, project)
+
+
+class _Runs:
+    def check_hooks(self, state: str, project: Any, host: Any) -> None:
+        check(self.get_ctx_vars(state, project), state, project)  # type: ignore[attr-defined]
+
+
+class TestPrePostModelHooks(_Models, BasePrePostModelHooks):
+    @pytest.fixture(scope="class")
+    def project_config_update(self) -> dict[str, Any]:
+        return _HOOKS
+
+
+class TestHookRefs(_Models, BaseHookRefs):
+    pass
+
+
+class TestPrePostModelHooksOnSeeds(BasePrePostModelHooksOnSeeds):
+    pass
+
+
+class TestHooksRefsOnSeeds(BaseHooksRefsOnSeeds):
+    pass
+
+
+class TestPrePostModelHooksOnSeedsPlusPrefixed(BasePrePostModelHooksOnSeedsPlusPrefixed):
+    pass
+
+
+class TestHooksOnSeedsPlusPrefixedWhitespace(BasePrePostModelHooksOnSeedsPlusPrefixedWhitespace):
+    pass
+
+
+class TestPrePostModelHooksOnSnapshots(BasePrePostModelHooksOnSnapshots):
+    pass
+
+
+class TestPrePostModelHooksInConfig(_Models, BasePrePostModelHooksInConfig):
+    pass
+
+
+class TestPrePostModelHooksInConfigWithCount(_Models, BasePrePostModelHooksInConfigWithCount):
+    @pytest.fixture(scope="class")
+    def project_config_update(self) -> dict[str, Any]:
+        return _HOOKS
+
+
+class TestPrePostModelHooksInConfigKwargs(_Models, BasePrePostModelHooksInConfigKwargs):
+    pass
+
+
+class TestPrePostSnapshotHooksInConfigKwargs(BasePrePostSnapshotHooksInConfigKwargs):
+    pass
+
+
+class TestDuplicateHooksInConfigs(BaseDuplicateHooksInConfigs):
+    pass
+
+
+class TestPrePostRunHooks(_Runs, BasePrePostRunHooks):
+    pass
+
+
+class TestAfterRunHooks(BaseAfterRunHooks):
+    pass
