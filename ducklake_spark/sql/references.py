@@ -6,7 +6,7 @@ common table expressions shadow relations exactly where Spark says they do.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ducklake_spark.spec.names import fold
 from ducklake_spark.sql.tokens import Cursor, Kind, Token
@@ -23,7 +23,7 @@ _ENDS_FROM = {
 _NO_ALIAS = _ENDS_FROM | {
     "JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "SEMI", "ANTI", "NATURAL", "ON", "USING",
     "LATERAL", "PIVOT", "UNPIVOT", "TABLESAMPLE", "VALUES", "INSERT", "MATCH_RECOGNIZE",
-    "WATERMARK",
+    "WATERMARK", "WITH",
 }  # fmt: skip
 _TIME_TRAVEL = {"VERSION": "version", "SYSTEM_VERSION": "version"} | {
     "TIMESTAMP": "timestamp",
@@ -59,6 +59,15 @@ class Reference:
 
 
 @dataclass(slots=True)
+class Named:
+    """What a statement names: relations in the order of the text, and what else columns can be
+    qualified by, in lower case: aliases, and common table expressions that have none."""
+
+    references: list[Reference] = field(default_factory=list)
+    aliases: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True)
 class _Level:
     """What is between one pair of parentheses."""
 
@@ -69,17 +78,18 @@ class _Level:
     plain_from: bool = False
 
 
-def find_references(cursor: Cursor) -> list[Reference]:
-    """The relations that the rest of the statement names, in the order of the text."""
+def find_references(cursor: Cursor) -> Named:
+    """What the rest of the statement names."""
     finder = _Finder(cursor)
     finder.level(_Level(frozenset()))
+    finder.found.references.sort(key=lambda reference: reference.start)
     return finder.found
 
 
 class _Finder:
     def __init__(self, cursor: Cursor) -> None:
         self.cursor = cursor
-        self.found: list[Reference] = []
+        self.found = Named()
 
     def level(self, level: _Level) -> None:
         """Everything up to the parenthesis that closes this level."""
@@ -116,8 +126,21 @@ class _Finder:
             inner.bare = level.bare
         if self.cursor.sees("TABLE"):
             inner.expects = inner.bare = False
-        level.expects = False
+        elif caller == "TABLE" and not starts_query:  # f(TABLE(t))
+            inner.expects = inner.bare = True
+        in_from, level.expects = level.expects, False
         self.level(inner)
+        if in_from:
+            self._alias()
+
+    def _alias(self) -> bool:
+        """Whether an alias comes next; it is not taken."""
+        cursor = self.cursor
+        named = cursor.peek(1) if cursor.sees("AS") else cursor.peek()
+        if not (cursor.sees("AS") or _may_be_alias(named)):
+            return False
+        self.found.aliases.add(fold(named.text))
+        return True
 
     def _keyword(self, level: _Level, word: str) -> None:
         cursor = self.cursor
@@ -187,10 +210,12 @@ class _Finder:
             if cursor.accept("REPEATABLE"):
                 cursor.skip_group()
         alias_at = cursor.peek(-1).end
-        has_alias = cursor.sees("AS") or _may_be_alias(cursor.peek())
+        has_alias = self._alias()
         if len(parts) == 1 and fold(parts[0]) in level.shadowed:
+            if not has_alias:
+                self.found.aliases.add(fold(parts[0]))
             return
-        self.found.append(
+        self.found.references.append(
             Reference(parts, start, end, last, alias_at, travel, has_alias, level.bare, arguments)
         )
 

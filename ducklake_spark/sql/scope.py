@@ -6,7 +6,7 @@ A view's name tells what it shows, such as `lake.main.orders @7`, for Spark's me
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -21,9 +21,10 @@ from ducklake_spark.spec.predicates import Predicate
 from ducklake_spark.sql.conditions import Condition, predicate_of
 from ducklake_spark.sql.failures import query_error
 from ducklake_spark.sql.pruning import demands_of
+from ducklake_spark.sql.qualifiers import alias_edits
 from ducklake_spark.sql.references import Reference, Travel, find_references
 from ducklake_spark.sql.splice import Edit, Spliced, spliced
-from ducklake_spark.sql.tokens import Cursor, Token, quoted
+from ducklake_spark.sql.tokens import Cursor, quoted
 from ducklake_spark.sql.views import spark_text
 from ducklake_spark.sql.workspace import Relation, Workspace
 
@@ -110,26 +111,19 @@ class Scope:
         `aliases` gives the names under which columns of relations outside the text are known.
         """
         cursor = Cursor(text)
-        references = find_references(Cursor(text, cursor.tokens))
-        demands = demands_of(text, outer) if references else {}
+        named = find_references(Cursor(text, cursor.tokens))
+        demands = demands_of(text, outer) if named.references else {}
         edits: list[Edit] = []
-        renamed = {
-            parts: quoted(alias)
-            for relation, alias in (aliases or {}).items()
-            for parts in _qualified(relation)
-        }
-        for reference in references:
+        shown: list[tuple[Reference, Relation | None]] = []
+        for reference in named.references:
+            if edits and reference.start < edits[-1].end:
+                continue  # an argument of a function that was replaced with all it holds
             found = self._view_for(reference, demands.get(reference.last), home)
-            if found is None:
-                continue
-            view, relation = found
-            edits.append(Edit(reference.start, reference.end, quoted(view)))
-            if not (reference.has_alias or reference.bare):
-                alias = quoted(reference.parts[-1])
-                edits.append(Edit(reference.alias_at, reference.alias_at, f" AS {alias}"))
-                for parts in _qualified(relation) if relation else ():
-                    renamed[parts] = alias
-        edits += _unqualified(cursor.tokens, renamed, references)
+            if found is not None:
+                view, relation = found
+                edits.append(Edit(reference.start, reference.end, quoted(view)))
+                shown.append((reference, relation))
+        edits += alias_edits(cursor.tokens, named, shown, aliases or {})
         return spliced(text, edits)
 
     def _view_for(
@@ -267,35 +261,3 @@ class Scope:
         """The time zone in which Spark reads times without one."""
         zone = self.workspace.session.spark.conf.get("spark.sql.session.timeZone")
         return zone or "UTC"
-
-
-def _qualified(relation: Relation) -> Iterator[tuple[str, ...]]:
-    """The names, in lower case, by which Spark would know the columns' table."""
-    name = relation.name
-    full = (relation.lake.lower(), name.schema.lower(), name.name.lower())
-    yield full
-    yield full[1:]
-
-
-def _unqualified(
-    tokens: list[Token], renamed: Mapping[tuple[str, ...], str], references: list[Reference]
-) -> list[Edit]:
-    """Columns written as schema.table.column, by the alias that stands for schema.table now."""
-    taken = {reference.start for reference in references}
-    edits = []
-    for at, token in enumerate(tokens):
-        if token.start in taken or (at and tokens[at - 1].word == "."):
-            continue
-        for parts, alias in renamed.items():
-            last = at + 2 * (len(parts) - 1)
-            chain = tokens[at : last + 2 : 2]
-            dots = tokens[at + 1 : last + 2 : 2]
-            if (
-                tuple(part.text.lower() for part in tokens[at : last + 1 : 2]) == parts
-                and len(dots) == len(parts)
-                and all(dot.word == "." for dot in dots)
-                and all(part.is_name for part in chain)
-            ):
-                edits.append(Edit(token.start, tokens[last].end, alias))
-                break
-    return edits
