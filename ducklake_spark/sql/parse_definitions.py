@@ -395,9 +395,15 @@ def column_path(parts: Parts) -> str:
 
 def _comment(cursor: Cursor) -> Statement | None:
     cursor.expect("ON")
-    kind = cursor.accept_any("TABLE", "VIEW", "COLUMN", *_SCHEMA)
+    kind = cursor.accept_any("TABLE", "VIEW", "COLUMN")
+    if cursor.sees_any(*_SCHEMA):
+        raise UnsupportedFeatureError(
+            "DuckLake keeps no comments on schemas.", hint="Comment on their tables."
+        )
+    if not kind:
+        raise cursor.error("TABLE, VIEW or COLUMN")
     name = cursor.dotted()
     cursor.expect("IS")
     text = None if cursor.accept("NULL") else cursor.string()
     cursor.finish()
-    return Comment("schema" if kind in _SCHEMA else kind.lower(), name, text)
+    return Comment(kind.lower(), name, text)

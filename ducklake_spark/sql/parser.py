@@ -141,9 +141,9 @@ def _describe(cursor: Cursor) -> Statement | None:
     cursor.take()
     if cursor.sees_any("FUNCTION", "CATALOG", "SCHEMA", "DATABASE", "NAMESPACE", "PROCEDURE"):
         return None
-    if cursor.accept("QUERY") or cursor.sees_any(*_QUERY):
+    is_query = cursor.accept("QUERY")
+    if is_query or (cursor.sees_any(*_QUERY) and not cursor.accept("TABLE")):
         return Describe(query=text_from(cursor, cursor.peek().start))
-    cursor.accept("TABLE")
     extended = bool(cursor.accept_any("EXTENDED", "FORMATTED"))
     name = cursor.dotted("a table or view")
     if cursor.accept("AS", "JSON") or not cursor.done:

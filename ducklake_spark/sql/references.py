@@ -203,7 +203,7 @@ class _Finder:
             # The arguments may hold relations too, but one that is replaced takes them along.
             cursor.at = at + 1
             self.level(_Level(level.shadowed))
-        travel = self._travel() if arguments is None else None
+        travel = take_travel(cursor) if arguments is None else None
         end = cursor.peek(-1).end if travel or arguments is not None else name_end
         if cursor.accept("TABLESAMPLE"):
             cursor.skip_group()
@@ -219,35 +219,36 @@ class _Finder:
             Reference(parts, start, end, last, alias_at, travel, has_alias, level.bare, arguments)
         )
 
-    def _travel(self) -> Travel | None:
-        cursor = self.cursor
-        at = cursor.at
-        cursor.accept("FOR")
-        by = _TIME_TRAVEL.get(cursor.take().word)
-        if by is None or not cursor.accept("AS", "OF"):
-            cursor.at = at
-            return None
-        start = cursor.peek().start
-        self._operand()
-        while cursor.accept_any("+", "-"):
-            self._operand()
-        return Travel(by, cursor.text[start : cursor.peek(-1).end])
 
-    def _operand(self) -> None:
-        cursor = self.cursor
-        if cursor.accept("INTERVAL"):
-            cursor.take()
-            cursor.take()
-            return
-        if cursor.sees("("):
-            cursor.skip_group()
-            return
-        typed = cursor.sees_any("TIMESTAMP", "DATE", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ")
+def take_travel(cursor: Cursor) -> Travel | None:
+    """Take the VERSION or TIMESTAMP AS OF that comes next, if one does."""
+    at = cursor.at
+    cursor.accept("FOR")
+    by = _TIME_TRAVEL.get(cursor.take().word)
+    if by is None or not cursor.accept("AS", "OF"):
+        cursor.at = at
+        return None
+    start = cursor.peek().start
+    _operand(cursor)
+    while cursor.accept_any("+", "-"):
+        _operand(cursor)
+    return Travel(by, cursor.text[start : cursor.peek(-1).end])
+
+
+def _operand(cursor: Cursor) -> None:
+    if cursor.accept("INTERVAL"):
         cursor.take()
-        if typed and cursor.peek().kind is Kind.STRING:
-            cursor.take()
-        if cursor.sees("("):
-            cursor.skip_group()
+        cursor.take()
+        return
+    if cursor.sees("("):
+        cursor.skip_group()
+        return
+    typed = cursor.sees_any("TIMESTAMP", "DATE", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ")
+    cursor.take()
+    if typed and cursor.peek().kind is Kind.STRING:
+        cursor.take()
+    if cursor.sees("("):
+        cursor.skip_group()
 
 
 def _may_be_alias(token: Token) -> bool:

@@ -53,6 +53,7 @@ class Scope:
     scans: list[Scan] = field(default_factory=list)
     views: list[str] = field(default_factory=list)
     within: tuple[Relation, ...] = ()
+    last: Spliced | None = None
     _readers: dict[str, LakeReader] = field(default_factory=dict)
 
     # --- queries ---
@@ -62,6 +63,7 @@ class Scope:
         return self.run(self.splice(text))
 
     def run(self, query: Spliced) -> DataFrame:
+        self.last = query
         try:
             return self.workspace.session.spark.sql(query.text)
         except PySparkException as error:
@@ -112,7 +114,8 @@ class Scope:
         """
         cursor = Cursor(text)
         named = find_references(Cursor(text, cursor.tokens))
-        demands = demands_of(text, outer) if named.references else {}
+        pruning = self.workspace.pruning and named.references
+        demands = demands_of(text, outer) if pruning else {}
         edits: list[Edit] = []
         shown: list[tuple[Reference, Relation | None]] = []
         for reference in named.references:

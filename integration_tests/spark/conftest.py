@@ -8,12 +8,20 @@ from pathlib import Path
 import pytest
 
 from ducklake_spark.session import Session, SparkSettings
+from support.sql_lakes import SqlLake, sql_lake
 
 
 @pytest.fixture(scope="session")
 def session() -> Iterator[Session]:
     config = {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "1g"}
     with Session.open(SparkSettings(master="local[2]", config=config)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def on(session: Session, tmp_path: Path) -> Iterator[SqlLake]:
+    """A fresh lake named `lake`, on a session of its own."""
+    with sql_lake(session, tmp_path) as opened:
         yield opened
 
 
