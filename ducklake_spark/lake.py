@@ -9,7 +9,7 @@ from types import TracebackType
 
 from pyspark.sql import DataFrame, SparkSession
 
-from ducklake_spark.catalog import Catalog
+from ducklake_spark.catalog import Catalog, CommitResult, LakeReader
 from ducklake_spark.scan import read_table
 from ducklake_spark.session import Session, SparkSettings
 from ducklake_spark.spec.names import split_identifier
@@ -93,13 +93,13 @@ class Lake:
         extra_info: str | None = None,
     ) -> Iterator[Lake]:
         """Statements of the block become one commit, or none if the block fails."""
-        self._workspace.begin()
+        self.begin()
         try:
             yield self
         except BaseException:
-            self._workspace.rollback()
+            self.rollback()
             raise
-        self._workspace.commit(author=author, message=message, extra_info=extra_info)
+        self.commit(author=author, message=message, extra_info=extra_info)
 
     def table(
         self,
@@ -115,6 +115,31 @@ class Lake:
         else:
             reader = self.catalog(to.lake).at(version, timestamp=timestamp)
         return read_table(self.session, reader, reader.table(to.name))
+
+    def reader(self, name: str | None = None) -> LakeReader:
+        """A lake as the next statement sees it, the open transaction's changes included."""
+        workspace = self._workspace
+        return workspace.reader(workspace.required_lake(name) if name else workspace.home)
+
+    # --- transactions by hand, for those who cannot use a block ---
+
+    def begin(self) -> None:
+        """Begin a transaction that the statements to come are part of."""
+        self._workspace.begin()
+
+    def commit(
+        self,
+        *,
+        author: str | None = None,
+        message: str | None = None,
+        extra_info: str | None = None,
+    ) -> list[CommitResult]:
+        """Commit it: a snapshot for the lake it changed."""
+        return self._workspace.commit(author=author, message=message, extra_info=extra_info)
+
+    def rollback(self) -> None:
+        """Forget it, and remove the files written for it."""
+        self._workspace.rollback()
 
     # --- what it stands on ---
 

@@ -3,6 +3,7 @@
 from ducklake_spark.scan.changes import table_changes, table_deletions, table_insertions
 from ducklake_spark.scan.places import split_places
 from ducklake_spark.scan.table import FILE, PLACE, ROW_ID, SNAPSHOT_ID, read_rows, read_table
+from ducklake_spark.scan.types import shown_type
 
 __all__ = [
     "FILE",
@@ -11,6 +12,7 @@ __all__ = [
     "SNAPSHOT_ID",
     "read_rows",
     "read_table",
+    "shown_type",
     "split_places",
     "table_changes",
     "table_deletions",

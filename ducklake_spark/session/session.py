@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.utils import is_remote
 
 from ducklake_spark.errors import ConfigError
+from ducklake_spark.session.launch import quiet_start
 
 # What must hold whatever the user configures: files are read by field id and written the way
 # DuckDB reads them, and no calendar or time zone of this machine leaks into data.
@@ -80,15 +81,14 @@ class Session:
                     f"{key} cannot be {value!r}: reading and writing a lake needs {_REQUIRED[key]}."
                 )
             builder = builder.config(key, value)
-        session = cls(builder.getOrCreate())
-        session._quieten(starts_spark=settings.remote is None)
-        return session
-
-    def _quieten(self, *, starts_spark: bool) -> None:
-        """A failure is told once, by the exception: not by stacks of the JVM in the log too."""
+        # A failure is told once, by the exception: not by stacks of the JVM in the log too.
         logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
-        if starts_spark:
-            self.spark.sparkContext.setLogLevel("OFF")
+        if settings.remote is not None:
+            return cls(builder.getOrCreate())
+        with quiet_start():
+            session = cls(builder.getOrCreate())
+        session.spark.sparkContext.setLogLevel("OFF")
+        return session
 
     @property
     def is_connect(self) -> bool:

@@ -1,6 +1,7 @@
 """SQL on lakes: text becomes intent, names become snapshots, Spark does the work."""
 
 from ducklake_spark.sql.execute import Executor
+from ducklake_spark.sql.failures import query_error
 from ducklake_spark.sql.procedures import PROCEDURES, Procedure
 from ducklake_spark.sql.result import Outcome, Result
 from ducklake_spark.sql.tokens import split_statements
@@ -13,5 +14,6 @@ __all__ = [
     "Procedure",
     "Result",
     "Workspace",
+    "query_error",
     "split_statements",
 ]

@@ -80,8 +80,8 @@ class Executor:
             if not isinstance(statement, SparkCommand):
                 scope.close()
         if isinstance(done, Outcome):
-            return Result(done.frame(self.workspace.session), done)
-        return Result(done)
+            return Result(self.workspace.session, outcome=done)
+        return Result(self.workspace.session, done)
 
     def _carry_out(self, scope: Scope, statement: Statement, text: str) -> DataFrame | Outcome:
         match statement:

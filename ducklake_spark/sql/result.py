@@ -39,7 +39,15 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Rows, or what was changed; `frame` has rows in either case."""
+    """Rows, or what was changed."""
 
-    frame: DataFrame
+    session: Session
+    rows: DataFrame | None = None
     outcome: Outcome | None = None
+
+    @property
+    def frame(self) -> DataFrame:
+        """The rows; of a change its outcome as one row."""
+        if self.rows is not None:
+            return self.rows
+        return (self.outcome or Outcome("")).frame(self.session)

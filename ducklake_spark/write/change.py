@@ -100,11 +100,25 @@ def merge(
     _check_clauses(clauses)
     files = tx.files(table, predicate=predicate)
     target = read_rows(session, tx, table, files, extras=(PLACE, ROW_ID)).alias(target_alias)
+    target = _judged(target, clauses, "not matched by source").alias(target_alias)
     marked = source.withColumn(_IN_SOURCE, F.lit(True)).alias(source_alias)
+    marked = _judged(marked, clauses, "not matched").alias(source_alias)
     joined = target.join(marked, _expression(on), _join_kind(clauses))
     acted = joined.withColumn(_ACTION, _action(clauses)).where(F.col(_ACTION) >= 0)
     with _kept(acted) as found:
-        return _apply(tx, table, files, found, clauses, target_alias)
+        return _apply(tx, table, files, found, clauses, target_alias, source_alias)
+
+
+def _judged(side: DataFrame, clauses: Sequence[Clause], when: str) -> DataFrame:
+    """One side of the join with the conditions that may look at this side only."""
+    for at, clause in enumerate(clauses):
+        if clause.when == when and clause.condition is not None:
+            side = side.withColumn(_verdict(at), _expression(clause.condition))
+    return side
+
+
+def _verdict(at: int) -> str:
+    return f"_ducklake_when_{at}"
 
 
 def _apply(
@@ -114,6 +128,7 @@ def _apply(
     found: DataFrame,
     clauses: Sequence[Clause],
     target_alias: str,
+    source_alias: str,
 ) -> Changed:
     moves = found.where(F.col(PLACE).isNotNull()).select(PLACE, _ACTION).toArrow()
     places = moves[PLACE]
@@ -130,7 +145,8 @@ def _apply(
             values = _new_values(table, clause.values, target_alias)
             updates.append(rows.select(*values, ROW_ID))
         elif clause.then == "insert":
-            inserts.append(rows.select(*_inserted_values(table, clause.values)))
+            new = rows.select(f"`{source_alias}`.*").alias(source_alias)
+            inserts.append(new.select(*_inserted_values(table, clause.values)))
     staged = [s for frame in updates for s in _stage_updated(tx, table, frame)]
     added = [stage(frame, table, tx.options(table)) for frame in inserts]
     delete_places(tx, table, files, places)
@@ -176,7 +192,8 @@ def _action(clauses: Sequence[Clause]) -> Expression:
     for at, clause in reversed(list(enumerate(clauses))):
         applies = sides[clause.when]
         if clause.condition is not None:
-            applies = applies & _expression(clause.condition)
+            by_both = clause.when == "matched"
+            applies &= _expression(clause.condition) if by_both else F.col(_verdict(at))
         action = F.when(applies, F.lit(at)).otherwise(action)
     return action
 

@@ -1,0 +1,144 @@
+"""Connections of dbt: one Spark session and one transaction at a time each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from dbt.adapters.contracts.connection import AdapterResponse, Connection, ConnectionState
+from dbt.adapters.ducklake.cursor import Cursor
+from dbt.adapters.ducklake.engine import Engine, Handle
+from dbt.adapters.sql import SQLConnectionManager
+from dbt_common.events.contextvars import get_node_info
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
+from dbt_common.invocation import get_invocation_id
+
+from ducklake_spark.errors import DuckLakeError
+
+
+@dataclass
+class DuckLakeAdapterResponse(AdapterResponse):
+    """What a statement changed. The snapshot is known once the transaction is committed."""
+
+    rows_inserted: int | None = None
+    rows_updated: int | None = None
+    rows_deleted: int | None = None
+    files: int | None = None
+    bytes: int | None = None
+    snapshot_id: int | None = None
+
+
+class _Handle(Handle):
+    def cursor(self) -> Cursor:
+        return Cursor(self)
+
+
+class DuckLakeConnectionManager(SQLConnectionManager):
+    TYPE = "ducklake"
+
+    def __init__(self, profile: Any, mp_context: Any) -> None:
+        super().__init__(profile, mp_context)
+        self._engine = Engine(profile.credentials)
+
+    # dbt declares it for the class; the engine belongs to one manager.
+    def open(self, connection: Connection) -> Connection:  # type: ignore[override]
+        if connection.state != ConnectionState.OPEN:
+            connection.handle = _Handle(self._engine)
+            connection.state = ConnectionState.OPEN
+        return connection
+
+    @contextmanager
+    def exception_handler(self, sql: str) -> Iterator[None]:
+        try:
+            yield
+        except DuckLakeError as error:
+            self.rollback_if_open()
+            raise DbtDatabaseError(str(error)) from error
+        except DbtRuntimeError:
+            self.rollback_if_open()
+            raise
+        except Exception as error:
+            self.rollback_if_open()
+            raise DbtRuntimeError(str(error)) from error
+
+    def cancel(self, connection: Connection) -> None:
+        connection.handle.cancel()
+
+    @classmethod
+    def get_response(cls, cursor: Cursor) -> DuckLakeAdapterResponse:
+        outcomes = cursor.outcomes
+        if not outcomes:
+            return DuckLakeAdapterResponse(_message="OK")
+        rows = sum(outcome.rows_affected for outcome in outcomes)
+        files = sum(outcome.files for outcome in outcomes)
+        size = sum(outcome.bytes for outcome in outcomes)
+        code = outcomes[-1].operation
+        done = f" ({rows:,} rows, {files} files, {_size(size)})" if rows or files else ""
+        return DuckLakeAdapterResponse(
+            _message=f"{code}{done}",
+            code=code,
+            rows_affected=rows,
+            rows_inserted=sum(outcome.rows_inserted for outcome in outcomes),
+            rows_updated=sum(outcome.rows_updated for outcome in outcomes),
+            rows_deleted=sum(outcome.rows_deleted for outcome in outcomes),
+            files=files,
+            bytes=size,
+            snapshot_id=outcomes[-1].snapshot_id,
+        )
+
+    @classmethod
+    def data_type_code_to_name(cls, type_code: str) -> str:
+        return type_code
+
+    # --- transactions ---
+
+    def add_begin_query(self) -> None:
+        connection = self.get_thread_connection()
+        with self.exception_handler("BEGIN"):
+            connection.handle.begin()
+
+    def add_commit_query(self) -> None:
+        connection = self.get_thread_connection()
+        with self.exception_handler("COMMIT"):
+            connection.handle.commit(f"dbt: {connection.name}", self._lineage(connection))
+
+    def begin(self) -> Connection:  # type: ignore[override]
+        connection = self.get_thread_connection()
+        if not connection.transaction_open:
+            self.add_begin_query()
+            connection.transaction_open = True
+        return connection
+
+    def commit(self) -> Connection:  # type: ignore[override]
+        connection = self.get_thread_connection()
+        if connection.transaction_open:
+            # Whatever becomes of it, this transaction is over.
+            connection.transaction_open = False
+            self.add_commit_query()
+        return connection
+
+    def _lineage(self, connection: Connection) -> str:
+        """Which run and which node made a snapshot."""
+        info = get_node_info()
+        facts = {
+            "invocation_id": get_invocation_id(),
+            "node_id": info.get("unique_id") or connection.name,
+            "target": self.profile.target_name,
+            "project": getattr(self.profile, "project_name", None),
+        }
+        return json.dumps({key: value for key, value in facts.items() if value})
+
+    def cleanup_all(self) -> None:
+        super().cleanup_all()
+        self._engine.close()
+
+
+def _size(count: int) -> str:
+    """A number of bytes as a person reads it."""
+    for power, unit in reversed(list(enumerate(("KB", "MB", "GB", "TB"), start=1))):
+        if count >= 1000**power:
+            return f"{count / 1000**power:.1f} {unit}"
+    return f"{count} bytes"

@@ -1,0 +1,65 @@
+"""Statements of a connection, and their rows, as dbt asks for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dbt.adapters.ducklake.engine import Handle
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+
+from ducklake_spark.sql import Outcome, query_error, split_statements
+
+Row = tuple[Any, ...]
+
+
+class Cursor:
+    """Runs texts of one or more statements; the last one's rows are those to fetch."""
+
+    def __init__(self, handle: Handle) -> None:
+        self._handle = handle
+        self._frame: DataFrame | None = None
+        self._rows: list[Row] | None = None
+        self.outcomes: list[Outcome] = []
+
+    def execute(self, sql: str, bindings: Any = None) -> None:
+        if bindings:
+            raise NotImplementedError("statements with bindings")
+        self._frame, self._rows, self.outcomes = None, None, []
+        for statement in split_statements(sql):
+            result = self._handle.lake.execute(statement)
+            self._frame = result.rows
+            if result.outcome is not None:
+                self.outcomes.append(result.outcome)
+
+    @property
+    def description(self) -> list[tuple[str, Any]] | None:
+        if self._frame is None:
+            return []
+        return [(field.name, field.dataType.simpleString()) for field in self._frame.schema.fields]
+
+    def fetchall(self) -> list[Row]:
+        return self._fetched(None)
+
+    def fetchmany(self, count: int) -> list[Row]:
+        return self._fetched(count)
+
+    def fetchone(self) -> Row | None:
+        if self._rows is None:
+            self._rows = self._fetched(None)
+        return self._rows.pop(0) if self._rows else None
+
+    def _fetched(self, count: int | None) -> list[Row]:
+        if self._frame is None:
+            return []
+        frame = self._frame if count is None else self._frame.limit(count)
+        try:
+            # By Arrow: its times have their zone, and do not turn on where this process runs.
+            table = frame.toArrow()
+        except PySparkException as error:
+            raise query_error(error) from error
+        columns = [column.to_pylist() for column in table.columns]
+        return list(zip(*columns, strict=True))
+
+    def close(self) -> None:
+        self._frame = None

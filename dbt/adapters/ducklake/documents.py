@@ -1,0 +1,157 @@
+"""What `dbt docs` and source freshness want to know of relations, read from the catalog."""
+
+from __future__ import annotations
+
+import datetime
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.base import BaseRelation
+from dbt_common.contracts.metadata import (
+    CatalogTable,
+    ColumnMetadata,
+    StatsItem,
+    TableMetadata,
+)
+
+from ducklake_spark.catalog import LakeReader
+from ducklake_spark.scan import shown_type
+from ducklake_spark.spec.model import Table
+from ducklake_spark.spec.names import QualifiedName
+
+if TYPE_CHECKING:
+    from dbt.adapters.ducklake.impl import DuckLakeAdapter
+
+_BASE = (
+    "table_database", "table_schema", "table_name", "table_type", "table_comment", "table_owner",
+    "column_name", "column_index", "column_type", "column_comment",
+)  # fmt: skip
+_STATS = {
+    "row_count": ("Rows", "Rows in the table"),
+    "bytes": ("Bytes", "Size of the data files"),
+    "files": ("Files", "Data files"),
+    "delete_files": ("Delete files", "Data files with rows deleted from them"),
+    "snapshots": ("Snapshots", "Snapshots that changed the table"),
+    "last_modified": ("Last change", "Time of the last snapshot that changed the table"),
+}
+
+
+def catalog_rows(
+    adapter: DuckLakeAdapter, relations: Iterable[BaseRelation]
+) -> tuple[list[str], list[list[Any]]]:
+    """The columns of dbt's catalog table and a row per column of each relation."""
+    names = list(_BASE)
+    for key in _STATS:
+        names += [f"stats:{key}:{part}" for part in ("label", "value", "description", "include")]
+    rows = []
+    for relation in relations:
+        table = catalog_table(adapter, relation)
+        if table is None:
+            continue
+        stats: list[Any] = []
+        for key in _STATS:
+            item = table.stats.get(key)
+            found = [item.label, item.value, item.description, True] if item else [None] * 4
+            stats += found if item else [None, None, None, False]
+        facts = table.metadata
+        for column in table.columns.values():
+            rows.append(
+                [
+                    facts.database,
+                    facts.schema,
+                    facts.name,
+                    facts.type,
+                    facts.comment,
+                    None,
+                    column.name,
+                    column.index,
+                    column.type,
+                    column.comment,
+                    *stats,
+                ]
+            )
+    return names, rows
+
+
+def catalog_table(adapter: DuckLakeAdapter, relation: BaseRelation) -> CatalogTable | None:
+    """What is known of one relation; None if there is none."""
+    database = relation.database or ""
+    reader = adapter.handle.reader(database)
+    name = QualifiedName(relation.schema or "", relation.identifier or "")
+    table, view = reader.find_table(name), reader.find_view(name)
+    if table is None and view is None:
+        return None
+    if table is not None:
+        columns = [(c.name, shown_type(c).simpleString(), c.comment) for c in table.columns]
+        stats = _stats(adapter, reader, database, table)
+        comment, kind = table.comment, "table"
+    else:
+        tags = view.tags if view is not None else {}
+        found = adapter.get_columns_in_relation(relation)
+        columns = [(c.name, c.dtype, tags.get(f"comment.{c.name}")) for c in found]
+        stats, comment, kind = {}, tags.get("comment"), "view"
+    return CatalogTable(
+        metadata=TableMetadata(
+            type=kind, schema=name.schema, name=name.name, database=database, comment=comment
+        ),
+        columns={
+            column: ColumnMetadata(type=dtype, index=at, name=column, comment=text)
+            for at, (column, dtype, text) in enumerate(columns, start=1)
+        },
+        stats=stats,
+    )
+
+
+def _stats(
+    adapter: DuckLakeAdapter, reader: LakeReader, database: str, table: Table
+) -> dict[str, StatsItem]:
+    files = reader.files(table)
+    deleted = [(f.delete_file.delete_count if f.delete_file else 0) + len(f.inlined_deletes)
+               for f in files]  # fmt: skip
+    changes = _history(adapter, database).get(table.id, [])
+    values: dict[str, Any] = {
+        "row_count": sum(f.record_count for f in files)
+        - sum(deleted)
+        + len(reader.inlined_rows(table)),
+        "bytes": sum(f.file_size_bytes for f in files),
+        "files": len(files),
+        "delete_files": sum(1 for count in deleted if count),
+        "snapshots": len(changes),
+        "last_modified": max(changes).isoformat() if changes else None,
+    }
+    return {
+        key: StatsItem(id=key, label=label, value=values[key], include=True, description=text)
+        for key, (label, text) in _STATS.items()
+        if values[key] is not None
+    }
+
+
+def last_changes(
+    adapter: DuckLakeAdapter, sources: Iterable[BaseRelation]
+) -> dict[BaseRelation, datetime.datetime]:
+    """When each table was last changed by a snapshot."""
+    found: dict[BaseRelation, datetime.datetime] = {}
+    histories: dict[str, dict[int, list[datetime.datetime]]] = {}
+    for source in sources:
+        database = source.database or ""
+        reader = adapter.handle.reader(database)
+        table = reader.find_table(QualifiedName(source.schema or "", source.identifier or ""))
+        if table is None:
+            continue
+        if database not in histories:
+            histories[database] = _history(adapter, database)
+        times = histories[database].get(table.id, [])
+        if times:
+            found[source] = max(times)
+    return found
+
+
+def _history(adapter: DuckLakeAdapter, database: str) -> dict[int, list[datetime.datetime]]:
+    """The times of the snapshots that changed a table, by table id."""
+    times: defaultdict[int, list[datetime.datetime]] = defaultdict(list)
+    for commit in adapter.handle.catalog(database).commits():
+        for target in {change.target for change in commit.changes}:
+            if isinstance(target, int):
+                times[target].append(commit.snapshot.time)
+    return times

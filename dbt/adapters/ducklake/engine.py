@@ -1,0 +1,134 @@
+"""The lakes and the Spark of a dbt process, opened when first needed and shared by its threads."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+from dbt.adapters.ducklake.credentials import DuckLakeCredentials
+
+from ducklake_spark import Lake
+from ducklake_spark.catalog import Catalog, LakeReader
+from ducklake_spark.config import SqliteAddress, parse_catalog
+from ducklake_spark.session import Session
+
+
+class Engine:
+    """What all connections have in common."""
+
+    def __init__(self, credentials: DuckLakeCredentials) -> None:
+        self.credentials = credentials
+        self._lock = threading.RLock()
+        self._catalogs: dict[str, Catalog] | None = None
+        self._session: Session | None = None
+
+    @property
+    def catalogs(self) -> dict[str, Catalog]:
+        """The profile's lake and those attached, by their names in SQL."""
+        with self._lock:
+            if self._catalogs is None:
+                self._catalogs = self._open()
+            return self._catalogs
+
+    def _open(self) -> dict[str, Catalog]:
+        mine = self.credentials
+        address = parse_catalog(mine.catalog)
+        if isinstance(address, SqliteAddress) and mine.catalog == type(mine).catalog:
+            # The profile that says nothing: its folder is ours to make.
+            Path(address.path).parent.mkdir(exist_ok=True)
+        opened = {
+            mine.database: Catalog.open(
+                address,
+                data_path=mine.data_path,
+                metadata_schema=mine.metadata_schema,
+                author=mine.commit_author,
+            )
+        }
+        for other in mine.attach:
+            opened[other["database"]] = Catalog.open(
+                other["catalog"],
+                data_path=other.get("data_path"),
+                metadata_schema=other.get("metadata_schema"),
+                read_only=bool(other.get("read_only", False)),
+                author=mine.commit_author,
+            )
+        return opened
+
+    def lake(self) -> Lake:
+        """The lakes on a Spark session of their own."""
+        with self._lock:
+            if self._session is None:
+                self._session = Session.open(self.credentials.spark_settings)
+        return Lake(Session(self._session.spark), self.catalogs)
+
+    def close(self) -> None:
+        """Let go of the catalogs; Spark goes on until the process ends."""
+        with self._lock:
+            for catalog in (self._catalogs or {}).values():
+                catalog.close()
+            self._catalogs = None
+            if self._session is not None:
+                self._session.close()
+                self._session = None
+
+
+class Handle:
+    """One connection: Spark is started by the first statement, not by a look at the catalog."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._lake: Lake | None = None
+        self._in_transaction = False
+
+    @property
+    def lake(self) -> Lake:
+        if self._lake is None:
+            self._lake = self._engine.lake()
+            if self._in_transaction:
+                self._lake.begin()
+        return self._lake
+
+    def reader(self, database: str) -> LakeReader:
+        """A lake as the connection sees it now."""
+        if self._lake is not None:
+            return self._lake.reader(database)
+        return self.catalog(database).at()
+
+    def catalog(self, database: str) -> Catalog:
+        names = {name.lower(): name for name in self._engine.catalogs}
+        return self._engine.catalogs[names[database.lower()]]
+
+    def knows(self, database: str | None) -> bool:
+        return (database or "").lower() in {name.lower() for name in self._engine.catalogs}
+
+    # --- transactions ---
+
+    def begin(self) -> None:
+        self._in_transaction = True
+        if self._lake is not None:
+            self._lake.begin()
+
+    def commit(self, message: str | None = None, extra_info: str | None = None) -> int | None:
+        """Commit; the id of the snapshot, if there is a new one."""
+        self._in_transaction = False
+        if self._lake is None or not self._lake.in_transaction:
+            return None
+        results = self._lake.commit(message=message, extra_info=extra_info)
+        new = [result.snapshot_id for result in results if result.is_new]
+        return new[-1] if new else None
+
+    def rollback(self) -> None:
+        self._in_transaction = False
+        if self._lake is not None and self._lake.in_transaction:
+            self._lake.rollback()
+
+    def cancel(self) -> None:
+        """Stop what Spark does for this connection."""
+        if self._lake is not None:
+            self._lake.session.spark.interruptAll()
+
+    def close(self) -> None:
+        self.rollback()
+        if self._lake is not None:
+            self._lake.session.close()
+            self._lake = None

@@ -1,0 +1,230 @@
+"""The adapter: what dbt asks of a warehouse, answered by the lake."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.base import BaseRelation, available
+from dbt.adapters.base.impl import ConstraintSupport
+from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySupport, Support
+from dbt.adapters.contracts.connection import AdapterResponse
+from dbt.adapters.contracts.relation import RelationType
+from dbt.adapters.ducklake.column import DuckLakeColumn
+from dbt.adapters.ducklake.connections import DuckLakeConnectionManager
+from dbt.adapters.ducklake.documents import catalog_rows, last_changes
+from dbt.adapters.ducklake.engine import Handle
+from dbt.adapters.ducklake.python_models import run_model
+from dbt.adapters.ducklake.relation import DuckLakeRelation
+from dbt.adapters.ducklake.seeds import seed_frame
+from dbt.adapters.sql import SQLAdapter
+from dbt_common.contracts.constraints import ConstraintType
+from dbt_common.exceptions import DbtRuntimeError
+
+from ducklake_spark.scan import shown_type
+from ducklake_spark.spec.names import QualifiedName, fold, split_identifier
+
+if TYPE_CHECKING:
+    import agate
+
+_NEVER = CapabilitySupport(support=Support.Unsupported)
+_ALWAYS = CapabilitySupport(support=Support.Full)
+
+
+class DuckLakeAdapter(SQLAdapter):
+    ConnectionManager = DuckLakeConnectionManager
+    Relation = DuckLakeRelation
+    Column = DuckLakeColumn
+    connections: DuckLakeConnectionManager
+
+    CONSTRAINT_SUPPORT = {  # noqa: RUF012 - as dbt declares it
+        ConstraintType.check: ConstraintSupport.NOT_SUPPORTED,
+        ConstraintType.not_null: ConstraintSupport.ENFORCED,
+        ConstraintType.unique: ConstraintSupport.NOT_SUPPORTED,
+        ConstraintType.primary_key: ConstraintSupport.NOT_SUPPORTED,
+        ConstraintType.foreign_key: ConstraintSupport.NOT_SUPPORTED,
+    }
+    _capabilities = CapabilityDict(
+        {
+            Capability.SchemaMetadataByRelations: _ALWAYS,
+            Capability.TableLastModifiedMetadata: _ALWAYS,
+            Capability.TableLastModifiedMetadataBatch: _ALWAYS,
+            Capability.GetCatalogForSingleRelation: _ALWAYS,
+            Capability.MicrobatchConcurrency: _ALWAYS,
+        }
+    )
+
+    # --- SQL ---
+
+    @classmethod
+    def date_function(cls) -> str:
+        return "current_timestamp()"
+
+    @classmethod
+    def quote(cls, identifier: str) -> str:
+        return "`" + identifier.replace("`", "``") + "`"
+
+    @classmethod
+    def convert_text_type(cls, agate_table: agate.Table, col_idx: int) -> str:
+        return "string"
+
+    @classmethod
+    def convert_integer_type(cls, agate_table: agate.Table, col_idx: int) -> str:
+        return "bigint"
+
+    @classmethod
+    def convert_number_type(cls, agate_table: agate.Table, col_idx: int) -> str:
+        import agate
+
+        decimals = agate_table.aggregate(agate.MaxPrecision(col_idx))
+        return "double" if decimals else "bigint"
+
+    @classmethod
+    def convert_datetime_type(cls, agate_table: agate.Table, col_idx: int) -> str:
+        return "timestamp"
+
+    @classmethod
+    def convert_time_type(cls, agate_table: agate.Table, col_idx: int) -> str:
+        return "string"
+
+    def timestamp_add_sql(self, add_to: str, number: int = 1, interval: str = "hour") -> str:
+        return f"({add_to} + interval {number} {interval})"
+
+    def valid_incremental_strategies(self) -> list[str]:
+        return ["append", "merge", "delete+insert", "insert_overwrite", "microbatch"]
+
+    # --- what there is, from the catalog and without Spark ---
+
+    @property
+    def handle(self) -> Handle:
+        """This thread's connection to the lakes."""
+        handle: Handle = self.connections.get_thread_connection().handle
+        return handle
+
+    def _known(self, database: str | None) -> str:
+        # dbt asks for the schemas of a database by its rendered name.
+        name = split_identifier(database)[0] if database else ""
+        if not self.handle.knows(name):
+            raise DbtRuntimeError(
+                f"There is no lake {name!r} in the profile. Name it under attach."
+            )
+        return name
+
+    def list_schemas(self, database: str) -> list[str]:
+        reader = self.handle.reader(self._known(database))
+        return [schema.name for schema in reader.schemas()]
+
+    @available.parse(lambda *a, **k: False)
+    def check_schema_exists(self, database: str, schema: str) -> bool:
+        return fold(schema) in map(fold, self.list_schemas(database))
+
+    def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
+        database, schema = self._known(schema_relation.database), schema_relation.schema or ""
+        reader = self.handle.reader(database)
+        names = {fold(found.name): found.name for found in reader.schemas()}
+        if fold(schema) not in names:
+            return []
+        known = names[fold(schema)]
+        found = [(entry.name.name, "table") for entry in reader.tables(known)]
+        found += [(view.name.name, "view") for view in reader.views(known)]
+        return [
+            self.Relation.create(
+                database=database, schema=known, identifier=name, type=RelationType(kind)
+            )
+            for name, kind in found
+        ]
+
+    @available.parse_list
+    def get_columns_in_relation(self, relation: BaseRelation) -> list[DuckLakeColumn]:
+        if relation.schema is None or not self.handle.knows(relation.database):
+            return self._columns_of(f"select * from {relation.render()}")
+        reader = self.handle.reader(relation.database or "")
+        name = QualifiedName(relation.schema, relation.identifier or "")
+        if fold(name.schema) not in (fold(schema.name) for schema in reader.schemas()):
+            return []
+        table = reader.find_table(name)
+        if table is not None:
+            return [
+                self.Column(column.name, shown_type(column).simpleString())
+                for column in table.columns
+            ]
+        if reader.find_view(name) is None:
+            return []
+        return self._columns_of(f"select * from {relation.render()}")
+
+    def _columns_of(self, query: str) -> list[DuckLakeColumn]:
+        _, cursor = self.connections.add_select_query(query)
+        return [self.Column(name, dtype) for name, dtype in cursor.description]
+
+    def expand_column_types(self, goal: BaseRelation, current: BaseRelation) -> None:
+        wanted = {column.name.lower(): column for column in self.get_columns_in_relation(goal)}
+        for column in self.get_columns_in_relation(current):
+            other = wanted.get(column.name.lower())
+            if other is not None and column.can_expand_to(other):
+                self.alter_column_type(current, column.name, other.dtype)
+
+    # --- documents and freshness ---
+
+    def _get_one_catalog(
+        self, information_schema: Any, schemas: set[str], used_schemas: Any
+    ) -> agate.Table:
+        relations = [
+            relation
+            for schema in schemas
+            for relation in self.list_relations_without_caching(
+                self.Relation.create(database=information_schema.database, schema=schema)
+            )
+        ]
+        return self._get_one_catalog_by_relations(information_schema, relations, used_schemas)
+
+    def _get_one_catalog_by_relations(
+        self, information_schema: Any, relations: Iterable[BaseRelation], used_schemas: Any
+    ) -> agate.Table:
+        from dbt_common.clients.agate_helper import table_from_data_flat
+
+        columns, rows = catalog_rows(self, relations)
+        table = table_from_data_flat(
+            [dict(zip(columns, row, strict=True)) for row in rows], columns
+        )
+        return self._catalog_filter_table(table, used_schemas)
+
+    def get_catalog_for_single_relation(self, relation: BaseRelation) -> Any:
+        from dbt.adapters.ducklake.documents import catalog_table
+
+        return catalog_table(self, relation)
+
+    def calculate_freshness_from_metadata_batch(
+        self, sources: list[BaseRelation], macro_resolver: Any = None
+    ) -> Any:
+        """When tables last changed, from the times of the snapshots: one query per lake."""
+        with self.connection_named("ducklake_freshness", should_release_connection=False):
+            changed = last_changes(self, sources)
+        now = self._now()
+        responses = {
+            source: self._create_freshness_response(changed.get(source), now) for source in sources
+        }
+        return [AdapterResponse(_message="OK")], responses
+
+    @staticmethod
+    def _now() -> Any:
+        import datetime
+
+        return datetime.datetime.now(datetime.UTC)
+
+    # --- rows that come from this process ---
+
+    @available.parse(lambda *a, **k: "")
+    def seed_view(self, name: str, agate_table: agate.Table) -> str:
+        """Make the rows of a seed known to Spark, as text, under a name."""
+        frame = seed_frame(self.handle.lake.session.spark, agate_table)
+        frame.createOrReplaceTempView(self.quote(name))
+        return self.quote(name)
+
+    def submit_python_job(
+        self, parsed_model: dict[str, Any], compiled_code: str
+    ) -> AdapterResponse:
+        return run_model(self.connections, parsed_model, compiled_code)
+
+    def generate_python_submission_response(self, submission_result: Any) -> AdapterResponse:
+        response: AdapterResponse = submission_result
+        return response

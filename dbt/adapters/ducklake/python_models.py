@@ -1,0 +1,60 @@
+"""Python models: run in this process, on this Spark, inside the connection's transaction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.contracts.connection import AdapterResponse
+from dbt.adapters.ducklake.cursor import Cursor
+from dbt_common.exceptions import DbtRuntimeError
+from pyspark.sql import DataFrame
+
+from ducklake_spark import Lake
+
+if TYPE_CHECKING:
+    from dbt.adapters.ducklake.connections import DuckLakeConnectionManager
+
+_RESULT = "dbt_python_model"
+
+
+def run_model(
+    connections: DuckLakeConnectionManager, model: dict[str, Any], code: str
+) -> AdapterResponse:
+    """Run the model's function; what it returns becomes the relation that the code names."""
+    connection = connections.begin()
+    name = model["unique_id"]
+    with connections.exception_handler(code):
+        lake: Lake = connection.handle.lake
+        frame = _rows(_returned(lake, name, model, code), lake, name)
+        frame.createOrReplaceTempView(_RESULT)
+        cursor = Cursor(connection.handle)
+        statement = code.rpartition("# ducklake: ")[2].strip()
+        cursor.execute(f"{statement} as select * from {_RESULT}")
+        return connections.get_response(cursor)
+
+
+def _returned(lake: Lake, name: str, model: dict[str, Any], code: str) -> Any:
+    namespace: dict[str, Any] = {"__name__": name}
+    path = model.get("original_file_path", name)
+    exec(compile(code, path, "exec"), namespace)  # noqa: S102 - the user's own model
+    if "model" not in namespace:
+        raise DbtRuntimeError(f"{path} has no function model(dbt, session).")
+    dbt = namespace["dbtObj"](lambda relation: lake.sql(f"select * from {relation}"))
+    return namespace["model"](dbt, lake.session.spark)
+
+
+def _rows(returned: Any, lake: Lake, name: str) -> DataFrame:
+    """What a model may return, as a DataFrame of Spark's."""
+    if hasattr(returned, "createOrReplaceTempView"):
+        frame: DataFrame = returned
+        return frame
+    if hasattr(returned, "to_spark"):
+        on_spark: DataFrame = returned.to_spark()
+        return on_spark
+    kind = type(returned)
+    if kind.__module__.partition(".")[0] in ("pandas", "pyarrow"):
+        return lake.session.spark.createDataFrame(returned)
+    raise DbtRuntimeError(
+        f"The python model {name} returned a {kind.__name__}; it must return a DataFrame of "
+        "Spark or pandas, or a table of PyArrow."
+    )

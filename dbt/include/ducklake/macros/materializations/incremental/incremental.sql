@@ -1,0 +1,55 @@
+{% materialization incremental, adapter='ducklake', supported_languages=['sql', 'python'] -%}
+
+  {%- set existing_relation = load_cached_relation(this) -%}
+  {%- set target_relation = this.incorporate(type='table') -%}
+  {%- set temp_relation = make_temp_relation(target_relation) -%}
+  {%- set unique_key = config.get('unique_key') -%}
+  {%- set on_schema_change = incremental_validate_on_schema_change(config.get('on_schema_change'), default='ignore') -%}
+  {%- set strategy = config.get('incremental_strategy') or 'default' -%}
+  {%- set strategy_macro = adapter.get_incremental_strategy_macro(context, strategy) -%}
+  {%- set grant_config = config.get('grants') -%}
+  {%- set rebuild = existing_relation is none or existing_relation.is_view or should_full_refresh() -%}
+
+  {{ run_hooks(pre_hooks, inside_transaction=False) }}
+  {{ run_hooks(pre_hooks, inside_transaction=True) }}
+
+  {% if rebuild %}
+    {% call statement('main', language=model['language']) -%}
+      {{ create_table_as(False, target_relation, model['compiled_code'], model['language']) }}
+    {%- endcall %}
+    {% do ducklake__forget_view(existing_relation) %}
+  {% else %}
+    {% call statement('new_rows', language=model['language']) -%}
+      {{ create_table_as(True, temp_relation, model['compiled_code'], model['language']) }}
+    {%- endcall %}
+    {% do ducklake__apply_layout(target_relation) %}
+    {% set contract = config.get('contract') %}
+    {% if not contract or not contract.enforced %}
+      {% do adapter.expand_target_column_types(from_relation=temp_relation, to_relation=target_relation) %}
+    {% endif %}
+    {% set dest_columns = process_schema_changes(on_schema_change, temp_relation, existing_relation) %}
+    {% if not dest_columns %}
+      {% set dest_columns = adapter.get_columns_in_relation(existing_relation) %}
+    {% endif %}
+    {% set build_sql = strategy_macro({
+      'target_relation': target_relation,
+      'temp_relation': temp_relation,
+      'unique_key': unique_key,
+      'dest_columns': dest_columns,
+      'incremental_predicates': config.get('predicates', none) or config.get('incremental_predicates', none)
+    }) %}
+    {% call statement('main') -%}
+      {{ build_sql }}
+    {%- endcall %}
+    {% do ducklake__drop_temp_relation(temp_relation) %}
+  {% endif %}
+
+  {% do apply_grants(target_relation, grant_config) %}
+  {% do persist_docs(target_relation, model) %}
+  {{ run_hooks(post_hooks, inside_transaction=True) }}
+  {{ adapter.commit() }}
+  {{ run_hooks(post_hooks, inside_transaction=False) }}
+
+  {{ return({'relations': [target_relation]}) }}
+
+{%- endmaterialization %}

@@ -1,0 +1,67 @@
+{% macro ducklake__get_incremental_default_sql(arg_dict) -%}
+  {%- if arg_dict['unique_key'] -%}
+    {{ return(get_incremental_merge_sql(arg_dict)) }}
+  {%- else -%}
+    {{ return(get_incremental_append_sql(arg_dict)) }}
+  {%- endif -%}
+{%- endmacro %}
+
+
+{#- dbt-spark has a global get_insert_into_sql of two arguments that hides dbt's own of three. -#}
+{% macro ducklake__get_incremental_append_sql(arg_dict) -%}
+  {{ return(ducklake__insert_sql(arg_dict['target_relation'], arg_dict['temp_relation'], arg_dict['dest_columns'])) }}
+{%- endmacro %}
+
+
+{% macro ducklake__insert_sql(target, source, columns) -%}
+  {%- set names = get_quoted_csv(columns | map(attribute='name')) -%}
+  insert into {{ target.render() }} ({{ names }})
+  select {{ names }} from {{ source.render() }}
+{%- endmacro %}
+
+
+{% macro ducklake__get_delete_insert_merge_sql(target, source, unique_key, dest_columns, incremental_predicates) -%}
+  {%- if unique_key -%}
+    {%- set keys = [unique_key] if unique_key is string else unique_key %}
+    delete from {{ target.render() }} as DBT_INTERNAL_DEST
+    where exists (
+      select 1 from {{ source.render() }} as DBT_INTERNAL_SOURCE
+      where
+      {%- for key in keys %}
+        {{ equals('DBT_INTERNAL_SOURCE.' ~ key, 'DBT_INTERNAL_DEST.' ~ key) | trim }}{{ ' and' if not loop.last }}
+      {%- endfor %}
+    )
+    {%- for predicate in incremental_predicates or [] %}
+      and ({{ predicate }})
+    {%- endfor %};
+  {%- endif %}
+  {{ ducklake__insert_sql(target, source, dest_columns) }}
+{%- endmacro %}
+
+
+{#- Rows of the partitions that new rows are in give way to these; without partitions, all rows. -#}
+{% macro ducklake__get_incremental_insert_overwrite_sql(arg_dict) -%}
+  {%- set target, source = arg_dict['target_relation'], arg_dict['temp_relation'] -%}
+  {%- set names = get_quoted_csv(arg_dict['dest_columns'] | map(attribute='name')) -%}
+  {%- set dynamic = ducklake__layout().partitioned_by | length > 0 -%}
+  insert overwrite {{ target.render() }}
+  {%- if dynamic %} partition ({{ get_quoted_csv(arg_dict['dest_columns'][:1] | map(attribute='name')) }}){% endif %}
+  by name select {{ names }} from {{ source.render() }}
+{%- endmacro %}
+
+
+{% macro ducklake__get_incremental_microbatch_sql(arg_dict) -%}
+  {%- set target, source = arg_dict['target_relation'], arg_dict['temp_relation'] -%}
+  {%- set event_time = model.config.event_time -%}
+  {%- set start, end = model.batch.event_time_start, model.batch.event_time_end -%}
+  {%- set conditions = [] + (arg_dict.get('incremental_predicates') or []) -%}
+  {%- if start -%}
+    {% do conditions.append(event_time ~ " >= timestamp'" ~ start ~ "'") %}
+  {%- endif -%}
+  {%- if end -%}
+    {% do conditions.append(event_time ~ " < timestamp'" ~ end ~ "'") %}
+  {%- endif %}
+  delete from {{ target.render() }} as DBT_INTERNAL_TARGET
+  where {{ '(' ~ conditions | join(') and (') ~ ')' }};
+  {{ ducklake__insert_sql(target, source, arg_dict['dest_columns']) }}
+{%- endmacro %}
