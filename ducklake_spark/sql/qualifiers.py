@@ -43,6 +43,20 @@ def alias_edits(
     return edits + _columns(tokens, renamed, named.references)
 
 
+def without_lake(tokens: Sequence[Token], lake: str, references: Sequence[Reference]) -> list[Edit]:
+    """Columns written as lake.schema.table.column, without the lake."""
+    taken = {reference.start for reference in references}
+    return [
+        Edit(token.start, tokens[at + 2].start, "")
+        for at, token in enumerate(tokens[:-6])
+        if fold(token.text) == fold(lake)
+        and token.is_name
+        and token.start not in taken
+        and not (at and tokens[at - 1].word == ".")
+        and all(tokens[at + dot].word == "." for dot in (1, 3, 5))
+    ]
+
+
 def _is_taken(
     reference: Reference,
     relation: Relation,

@@ -43,14 +43,16 @@ class Travel:
 class Reference:
     """A relation that a query names: `start` to `end` is what takes its place.
 
-    `last` is where its last part begins, `alias_at` where an alias would go. `arguments` is the
-    text within the parentheses of a table function. `bare`: it stands where no alias may be.
+    `last` is where its last part begins and `last_end` where it ends, `alias_at` where an alias
+    would go. `arguments` is the text within the parentheses of a table function. `bare`: it stands
+    where no alias may be.
     """
 
     parts: tuple[str, ...]
     start: int
     end: int
     last: int
+    last_end: int
     alias_at: int
     travel: Travel | None = None
     has_alias: bool = False
@@ -216,7 +218,18 @@ class _Finder:
                 self.found.aliases.add(fold(parts[0]))
             return
         self.found.references.append(
-            Reference(parts, start, end, last, alias_at, travel, has_alias, level.bare, arguments)
+            Reference(
+                parts,
+                start,
+                end,
+                last,
+                name_end,
+                alias_at,
+                travel,
+                has_alias,
+                level.bare,
+                arguments,
+            )
         )
 
 

@@ -21,11 +21,11 @@ from ducklake_spark.spec.predicates import Predicate
 from ducklake_spark.sql.conditions import Condition, predicate_of
 from ducklake_spark.sql.failures import query_error
 from ducklake_spark.sql.pruning import demands_of
-from ducklake_spark.sql.qualifiers import alias_edits
+from ducklake_spark.sql.qualifiers import alias_edits, without_lake
 from ducklake_spark.sql.references import Reference, Travel, find_references
 from ducklake_spark.sql.splice import Edit, Spliced, spliced
 from ducklake_spark.sql.tokens import Cursor, quoted
-from ducklake_spark.sql.views import spark_text
+from ducklake_spark.sql.views import SPARK_TEXT, spark_text
 from ducklake_spark.sql.workspace import Relation, Workspace
 
 # Makes the rows of a table function from the text of its arguments.
@@ -128,6 +128,30 @@ class Scope:
                 shown.append((reference, relation))
         edits += alias_edits(cursor.tokens, named, shown, aliases or {})
         return spliced(text, edits)
+
+    def qualified(self, text: str, lake: str) -> str:
+        """The text of a view: its relations by schema and name, wherever it is read from."""
+        cursor = Cursor(text)
+        named = find_references(Cursor(text, cursor.tokens))
+        edits: list[Edit] = []
+        for reference in named.references:
+            relation = self._lakes_own(reference)
+            if relation is not None:
+                name = ".".join(map(quoted, (relation.name.schema, relation.name.name)))
+                name = name if relation.lake == lake else f"{quoted(relation.lake)}.{name}"
+                edits.append(Edit(reference.start, reference.last_end, name))
+        return spliced(text, edits + without_lake(cursor.tokens, lake, named.references)).text
+
+    def _lakes_own(self, reference: Reference) -> Relation | None:
+        """The relation of a lake that a reference means, if it means one."""
+        if reference.arguments is not None:
+            return None
+        for relation in self.workspace.candidates(reference.parts):
+            reader = self._at(relation.lake, reference.travel)
+            if self._find(reader, relation) is not None:
+                may_be_sparks = len(reference.parts) < 3 and self.spark_has(reference.parts)
+                return None if may_be_sparks else relation
+        return None
 
     def _view_for(
         self, reference: Reference, demand: Condition | None, home: Relation | None
@@ -236,7 +260,13 @@ class Scope:
         inner = Scope(self.workspace, self.functions, self.scans, self.views, within)
         inner.read_through(relation.lake, reader)
         text = spark_text(view)
-        frame = inner.run(inner.splice(text, None if view.column_aliases else demand, relation))
+        query = inner.splice(text, None if view.column_aliases else demand, relation)
+        try:
+            frame = inner.run(query)
+        except QueryError as error:
+            theirs = "" if SPARK_TEXT in view.tags else " as it was translated from DuckDB's"
+            error.hint = f"This is in the text of the view {relation}{theirs}."
+            raise
         return frame.toDF(*view.column_aliases) if view.column_aliases else frame
 
     def _function_view(self, reference: Reference) -> str | None:

@@ -51,9 +51,8 @@ def spark_text(view: View) -> str:
     if view.dialect == "spark":
         return view.sql
     try:
-        return sqlglot.transpile(
-            view.sql, read="duckdb", write="spark", unsupported_level=sqlglot.ErrorLevel.RAISE
-        )[0]
+        tree = _with_lambdas(sqlglot.parse_one(view.sql, dialect="duckdb"))
+        return tree.sql(dialect="spark", unsupported_level=sqlglot.ErrorLevel.RAISE)
     except (SqlglotError, RecursionError) as error:
         reason = str(error).partition("\n")[0]
         raise UnsupportedFeatureError(
@@ -61,3 +60,16 @@ def spark_text(view: View) -> str:
             f"{reason}.",
             hint="Write it again with CREATE OR REPLACE VIEW here, or read it with DuckDB.",
         ) from error
+
+
+def _with_lambdas(tree: exp.Expr) -> exp.Expr:
+    """DuckDB keeps `f(xs, x -> y)` as `f(xs, (x -> y))`, and sqlglot sees an arrow of JSON's."""
+    for arrow in list(tree.find_all(exp.JSONExtract)):
+        outer, taken = arrow.parent, arrow.this
+        names = taken.expressions if isinstance(taken, exp.Tuple) else [taken]
+        plain = all(isinstance(name, exp.Column) and not name.table for name in names)
+        is_argument = isinstance(outer, exp.Paren) and isinstance(outer.parent, exp.Func)
+        if outer is not None and plain and is_argument and not arrow.expression.is_string:
+            variables = [exp.to_identifier(name.name) for name in names]
+            outer.replace(exp.Lambda(this=arrow.expression.unnest(), expressions=variables))
+    return tree

@@ -20,7 +20,7 @@ from ducklake_spark.errors import (
 )
 from ducklake_spark.scan.types import shown_type, spark_type_of
 from ducklake_spark.spec.model import Column, Table
-from ducklake_spark.spec.names import fold
+from ducklake_spark.spec.names import backticked, fold
 
 _NUMBERS = (T.NumericType,)
 _TIMES = (T.DateType, T.TimestampType, T.TimestampNTZType)
@@ -48,7 +48,7 @@ def assigned(frame: DataFrame, table: Table, *, keep: Sequence[str] = ()) -> Dat
         if source is None:
             values.append(default_value(column).alias(column.name))
         else:
-            value = _cast(F.col(_quoted(source)), types[source], column, table)
+            value = _cast(F.col(backticked(source)), types[source], column, table)
             values.append(value.alias(column.name))
     return frame.select(*values, *keep)
 
@@ -72,10 +72,6 @@ def _refuse_unwritable(table: Table) -> None:
                 f"Column {leaf.name!r} of {table.name} is {leaf.type}, which Spark cannot write.",
                 hint="Write to the table with DuckDB, or use timestamp for the column.",
             )
-
-
-def _quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"
 
 
 def default_value(column: Column) -> Expression:

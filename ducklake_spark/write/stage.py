@@ -17,7 +17,7 @@ from ducklake_spark.catalog import Name, Transaction
 from ducklake_spark.scan import ROW_ID
 from ducklake_spark.scan.types import encoded
 from ducklake_spark.spec.model import NameMapping, NewDataFile, Table
-from ducklake_spark.spec.names import uuid7
+from ducklake_spark.spec.names import backticked, uuid7
 from ducklake_spark.spec.partitions import partition_directory
 from ducklake_spark.spec.paths import StoredPath
 from ducklake_spark.spec.types import FLOATS
@@ -89,7 +89,7 @@ def stage(
     kept = [ROW_ID] if with_row_ids else []
     rows, nan = _watched(assigned(frame, table, keep=kept), table)
     rows, partition_columns = laid_out(rows, table, options)
-    values = [encoded(F.col(f"`{c.name}`"), c).alias(c.name) for c in table.columns]
+    values = [encoded(F.col(backticked(c.name)), c).alias(c.name) for c in table.columns]
     rows = rows.select(*values, *kept, *partition_columns)
     name = f"ducklake-{uuid7()}/"
     folder = table.location + name
@@ -147,7 +147,8 @@ def _watched(frame: DataFrame, table: Table) -> tuple[DataFrame, Observation | N
         return frame, None
     seen = Observation()
     counts = [
-        F.count_if(F.isnan(F.col(f"`{column.name}`"))).alias(f"c{column.id}") for column in floats
+        F.count_if(F.isnan(F.col(backticked(column.name)))).alias(f"c{column.id}")
+        for column in floats
     ]
     return frame.observe(seen, *counts), seen
 

@@ -89,12 +89,10 @@ def test_unqualified_names_of_a_view_are_those_of_its_schema(on: SqlLake) -> Non
     ("query", "expected"),
     [
         ('SELECT id AS "the id", g FROM t WHERE id = 1', [(1, "g1")]),
-        ("SELECT list_transform(xs, x -> x * 10)[1] AS a, len(xs) AS n FROM t WHERE id = 2",
-         [(20, 2)]),
+        ("SELECT list_transform(xs, x -> x * 10)[1] AS a, list_filter(xs, x -> x > 2) AS b "
+         "FROM t WHERE id = 2", [(20, [3])]),
         ("SELECT id::VARCHAR || '!' AS x FROM t WHERE id = 2", [("2!",)]),
         ("SELECT strftime(d, '%Y-%m') AS m FROM t WHERE id = 0", [("2024-01",)]),
-        ("SELECT g, list(id ORDER BY id) AS ids FROM t WHERE id > 7 GROUP BY ALL",
-         [("g0", [9]), ("g2", [8])]),
         ("SELECT * EXCLUDE (xs, d) FROM t WHERE id = 0", [(0, "g0")]),
         ("FROM s.u SELECT sum(twice)::BIGINT AS x", [(20,)]),
         ("SELECT DATE_DIFF('day', DATE '2024-01-01', d) AS n FROM t WHERE id = 4", [(4,)]),
@@ -108,6 +106,12 @@ def test_duckdbs_are_read_by_spark(
     assert on.same("SELECT * FROM theirs") == expected
 
 
+def test_an_error_in_a_view_names_it(on: SqlLake) -> None:
+    on.duck_runs("CREATE OR REPLACE VIEW theirs AS SELECT list_cosine_similarity(xs, xs) FROM t")
+    with pytest.raises(QueryError, match=r"text of the view lake\.main\.theirs as it was trans"):
+        on.rows("SELECT * FROM theirs")
+
+
 def test_duckdbs_column_aliases(on: SqlLake) -> None:
     on.duck_runs('CREATE OR REPLACE VIEW al("x y", z) AS SELECT id, g FROM t')
     assert on.rows("SELECT `x y` FROM al WHERE z = 'g2'") == [(2,), (5,), (8,)]
@@ -116,7 +120,8 @@ def test_duckdbs_column_aliases(on: SqlLake) -> None:
 def test_a_view_without_a_portable_form_works_here(
     on: SqlLake, caplog: pytest.LogCaptureFixture
 ) -> None:
-    on.run("CREATE OR REPLACE VIEW spark_only AS FROM t |> WHERE id < 2 |> SELECT id")
+    on.run("CREATE OR REPLACE VIEW spark_only AS "
+           "SELECT TRANSFORM(id) USING 'cat' AS (id INT) FROM t WHERE id < 2")  # fmt: skip
     assert on.rows("SELECT * FROM spark_only") == [(0,), (1,)]
     assert "DuckDB" in caplog.text
 
@@ -154,7 +159,7 @@ def test_views_look_at_the_past_with_the_statement(on: SqlLake) -> None:
         ("CREATE VIEW bad AS SELECT nope FROM t", "nope"),
         ("CREATE VIEW bad AS SELECT * FROM nope", "nope"),
         ("CREATE VIEW bad (a, b) AS SELECT 1 AS x", "names 2 columns, and its query gives 1"),
-        ("CREATE VIEW bad AS", "query|AS|no statement|end"),
+        ("CREATE VIEW bad AS", "Expected a query"),
         ("CREATE VIEW bad", "AS"),
     ],
 )
@@ -168,7 +173,8 @@ def test_a_broken_view_is_not_made(on: SqlLake, statement: str, message: str) ->
 def test_views_that_lead_back_to_themselves(on: SqlLake) -> None:
     on.run("CREATE OR REPLACE TABLE r1 AS SELECT 1 AS a", "CREATE OR REPLACE VIEW r2 AS TABLE r1")
     on.run("DROP TABLE r1")
-    on.duck_runs("CREATE VIEW r1 AS SELECT * FROM r2")
+    with on.lake.catalog().transaction() as tx:
+        tx.create_view("r1", "SELECT * FROM r2")
     with pytest.raises(QueryError, match="back to itself"):
         on.rows("SELECT * FROM r1")
     on.run("DROP VIEW r1", "DROP VIEW r2")
