@@ -14,7 +14,6 @@ from ducklake_spark.cli.profiles import read_profile
 from ducklake_spark.cli.shell import Shell
 from ducklake_spark.errors import ConfigError, DuckLakeError
 from ducklake_spark.lake import Lake
-from ducklake_spark.spec.names import backticked
 from ducklake_spark.sql import split_statements
 
 _Command = Callable[[Lake, Connection, argparse.Namespace], None]
@@ -52,12 +51,19 @@ def _shell(lake: Lake, connection: Connection, given: argparse.Namespace) -> Non
     Shell(lake, connection.name, given.format, given.limit).run()
 
 
-def _snapshots(lake: Lake, connection: Connection, given: argparse.Namespace) -> None:
-    query = (
-        "SELECT snapshot_id, snapshot_time, author, commit_message, changes "
-        f"FROM {backticked(connection.name)}.snapshots() ORDER BY snapshot_id DESC"
-    )
-    show(lake.execute(query), given.format, given.limit)
+def _snapshots(lake: Lake, _: Connection, given: argparse.Namespace) -> None:
+    names = ["snapshot_id", "snapshot_time", "author", "commit_message", "changes"]
+    rows = [
+        (
+            commit.snapshot.id,
+            commit.snapshot.time.isoformat(" ", "seconds"),
+            commit.author,
+            commit.message,
+            ", ".join(f"{change.kind.value} {change.target}" for change in commit.changes),
+        )
+        for commit in reversed(lake.catalog().commits())
+    ]
+    show_rows(names, rows, given.format, given.limit)
 
 
 def _tables(lake: Lake, _: Connection, given: argparse.Namespace) -> None:
