@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ducklake_spark.errors import StatementError
 from ducklake_spark.spec.names import fold
 from ducklake_spark.sql.tokens import Cursor, Kind, Token
 
@@ -83,7 +84,10 @@ class _Level:
 def find_references(cursor: Cursor) -> Named:
     """What the rest of the statement names."""
     finder = _Finder(cursor)
-    finder.level(_Level(frozenset()))
+    try:
+        finder.level(_Level(frozenset()))
+    except RecursionError as error:
+        raise StatementError("The statement is nested too deeply to be read.") from error
     finder.found.references.sort(key=lambda reference: reference.start)
     return finder.found
 
