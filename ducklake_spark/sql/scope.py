@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from ducklake_spark.catalog import LakeReader
-from ducklake_spark.errors import NotFoundError, QueryError, StatementError
+from ducklake_spark.errors import InvalidDefinitionError, NotFoundError, QueryError, StatementError
 from ducklake_spark.scan import read_table
 from ducklake_spark.spec.model import Table, View
 from ducklake_spark.spec.predicates import Predicate
@@ -136,11 +136,23 @@ class Scope:
         edits: list[Edit] = []
         for reference in named.references:
             relation = self._lakes_own(reference)
-            if relation is not None:
+            if relation is None:
+                self._refuse_temporary(reference)
+            else:
                 name = ".".join(map(quoted, (relation.name.schema, relation.name.name)))
                 name = name if relation.lake == lake else f"{quoted(relation.lake)}.{name}"
                 edits.append(Edit(reference.start, reference.last_end, name))
         return spliced(text, edits + without_lake(cursor.tokens, lake, named.references)).text
+
+    def _refuse_temporary(self, reference: Reference) -> None:
+        name = ".".join(map(quoted, reference.parts))
+        if reference.arguments is not None or not self.spark_has(reference.parts):
+            return
+        if self.workspace.session.spark.catalog.getTable(name).isTemporary:
+            raise InvalidDefinitionError(
+                f"A view of a lake cannot read {name}, which is a view of this session only.",
+                hint="Write its query into this one, or create it as a view of the lake.",
+            )
 
     def _lakes_own(self, reference: Reference) -> Relation | None:
         """The relation of a lake that a reference means, if it means one."""

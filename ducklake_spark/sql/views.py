@@ -14,6 +14,8 @@ from sqlglot.errors import SqlglotError
 from ducklake_spark.errors import UnsupportedFeatureError
 from ducklake_spark.spec.model import View
 from ducklake_spark.spec.names import fold
+from ducklake_spark.sql.splice import Edit, spliced
+from ducklake_spark.sql.tokens import Cursor, Kind, literal
 
 SPARK_TEXT = "spark_sql"
 _log = logging.getLogger(__name__)
@@ -25,7 +27,7 @@ def portable(query: str, lake: str, name: str) -> tuple[str, str]:
     Where there is no such form the view still works here, and DuckDB will say that it cannot.
     """
     try:
-        tree = sqlglot.parse_one(query, dialect="spark")
+        tree = sqlglot.parse_one(_with_whole_strings(query), dialect="spark")
         for table in tree.find_all(exp.Table):
             if table.catalog and fold(table.catalog) == fold(lake):
                 table.set("catalog", None)
@@ -41,6 +43,20 @@ def portable(query: str, lake: str, name: str) -> tuple[str, str]:
         _log.warning("DuckDB will not be able to use the view %s: %s", name, reason)
         return query, "spark"
     return text, "duckdb"
+
+
+def _with_whole_strings(query: str) -> str:
+    """'it''s' as one literal: sqlglot would make two of it, as Spark did once."""
+    cursor, edits = Cursor(query), []
+    while not cursor.done:
+        first = cursor.at
+        if cursor.peek().kind is not Kind.STRING:
+            cursor.take()
+            continue
+        start, text = cursor.peek().start, cursor.string()
+        if cursor.at > first + 1:
+            edits.append(Edit(start, cursor.peek(-1).end, literal(text)))
+    return spliced(query, edits).text
 
 
 def spark_text(view: View) -> str:

@@ -41,7 +41,7 @@ def test_create_table_with_everything(on: SqlLake) -> None:
         ("id", "BIGINT", False, None, "the key"),
         ("odd name", "VARCHAR", True, "'it''s'", None),
         ("at", "TIMESTAMP WITH TIME ZONE", True, None, None),
-        ("d", "DECIMAL(10,2)", True, "1.50", None),
+        ("d", "DECIMAL(10,2)", True, "'1.50'", None),
         ("xs", "INTEGER[]", True, None, None),
         ("m", "MAP(VARCHAR, DOUBLE)", True, None, None),
         ("s", "STRUCT(a INTEGER, b VARCHAR[])", True, None, None),

@@ -170,6 +170,13 @@ def test_a_broken_view_is_not_made(on: SqlLake, statement: str, message: str) ->
     assert on.newest == before
 
 
+def test_views_of_the_session_are_no_part_of_a_lake(on: SqlLake) -> None:
+    on.run("CREATE TEMP VIEW passing AS SELECT 1 AS a")
+    with pytest.raises(DuckLakeError, match="view of this session only"):
+        on.run("CREATE VIEW lasting AS SELECT * FROM passing")
+    on.lake.sql("DROP VIEW passing")
+
+
 def test_views_that_lead_back_to_themselves(on: SqlLake) -> None:
     on.run("CREATE OR REPLACE TABLE r1 AS SELECT 1 AS a", "CREATE OR REPLACE VIEW r2 AS TABLE r1")
     on.run("DROP TABLE r1")

@@ -21,6 +21,7 @@ from ducklake_spark.sql.views import SPARK_TEXT, portable, spark_text
         ("SELECT lake.s.t.a FROM LAKE.s.t", "SELECT s.t.a FROM s.t"),
         ("SELECT a FROM other.s.t", "SELECT a FROM other.s.t"),
         ('SELECT "text" AS x -- c', "SELECT 'text' AS x"),
+        ("SELECT 'it''s' AS x, 'a' 'b' AS y", "SELECT 'it''s' AS x, 'ab' AS y"),
         ("SELECT collect_list(a) FROM t", "SELECT LIST(a) FROM t"),
     ],
 )
