@@ -114,7 +114,8 @@ class Duck:
             connection.close()
 
     def _cold(self, work: Work, times: int = 3) -> tuple[duckdb.DuckDBPyConnection, Timing]:
-        attach = f"ATTACH 'ducklake:{self.address.catalog}' AS lake"
+        where = f"(DATA_PATH '{self.address.data_path}')"
+        attach = f"ATTACH 'ducklake:{self.address.catalog}' AS lake {where}"
         samples = []
         for at in range(times):
             connection = connect()

@@ -143,6 +143,12 @@ class UnsupportedFeatureError(DuckLakeError):
     code = "DL304"
 
 
+class IncompatibleFileError(DuckLakeError, ValueError):
+    """A file whose columns, types or values are not those of the table it shall become part of."""
+
+    code = "DL305"
+
+
 # --- SQL ---
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,17 +16,24 @@ from support.lakes import KINDS, LakeAddress, file_lake
 
 
 @pytest.fixture(scope="session")
-def postgres_conninfo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgres_conninfo() -> Iterator[str]:
     """A server's connection string without a database: DUCKLAKE_TEST_POSTGRES, or our own."""
     given = os.environ.get("DUCKLAKE_TEST_POSTGRES")
     if given:
         yield given
         return
     pgserver = pytest.importorskip("pgserver", reason="pgserver has no wheel for this Python")
-    folder = tmp_path_factory.mktemp("postgres")
+    # Not below pytest's own folder: every session that starts makes that private, and for root the
+    # server runs as somebody else, who then cannot reach its files.
+    folder = Path(tempfile.mkdtemp(prefix="ducklake-postgres-"))
     server = pgserver.get_server(folder, cleanup_mode="delete")
     try:
-        yield f"host={folder} user=postgres"
+        conninfo = f"host={folder} user=postgres"
+        with psycopg.connect(f"{conninfo} dbname=postgres", autocommit=True) as connection:
+            for setting in ("fsync", "full_page_writes"):  # no test cuts the power
+                connection.execute(f"ALTER SYSTEM SET {setting} = off")
+            connection.execute("SELECT pg_reload_conf()")
+        yield conninfo
     finally:
         server.cleanup()
 

@@ -28,6 +28,7 @@ CODES = {
     "AlreadyExistsError": "DL302",
     "InvalidDefinitionError": "DL303",
     "UnsupportedFeatureError": "DL304",
+    "IncompatibleFileError": "DL305",
     "CommitError": "DL500",
     "CommitConflictError": "DL501",
     "CommitContentionError": "DL502",

@@ -181,7 +181,12 @@ def _comparable(
         if not math.isfinite(middle):
             return None
         margin = abs(middle) * _MARGIN + _LEAST_MARGIN
-        return database.number(low), database.number(high), middle - margin, middle + margin
+        return (
+            database.number(low),
+            database.number(high),
+            database.comparable(middle - margin),
+            database.comparable(middle + margin),
+        )
     if (shape := _SHAPES.get(name)) is not None:
         text = format_text(value, data_type)
         if not shape.fits(text):

@@ -87,7 +87,7 @@ class Store:
         match self.database.classify(error):
             case Failure.CONTENTION:
                 return CatalogUnavailableError(
-                    f"The catalog {name} is held by another process: {reason}",
+                    f"The catalog {name} is held by another process.",
                     hint="Let that process finish or close it, then try again. "
                     "For many clients at once, keep the catalog in PostgreSQL.",
                 )

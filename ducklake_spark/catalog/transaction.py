@@ -15,6 +15,7 @@ from ducklake_spark.config import CommitSettings
 from ducklake_spark.errors import (
     InvalidDefinitionError,
     NotFoundError,
+    RefusedError,
     UnsupportedFeatureError,
 )
 from ducklake_spark.spec.model import DataFile, NewDataFile, Table
@@ -166,7 +167,10 @@ class Transaction(Definer):
         changes.inlined_deletes.update(row_ids)
 
     def end_files(self, table: Name, file_ids: Collection[int]) -> None:
-        """Take whole data files out of a table; older snapshots keep them."""
+        """Take whole data files out of a table; older snapshots keep them.
+
+        Not those of which rows are deleted in the catalog: `ducklake_spark.files` can do that.
+        """
         self._check_open()
         target = self.table(table)
         changes = self.changes.of(target)
@@ -175,6 +179,8 @@ class Transaction(Definer):
         for file_id in file_ids:
             if changes.added.pop(file_id, None) is None:
                 file = _known_file(files, file_id, target)
+                if file.inlined_deletes:
+                    raise _half_deleted(file, target)
                 changes.deletes.pop(file_id, None)
                 changes.ended[file_id] = file
 
@@ -230,6 +236,14 @@ def _check_new_file(table: Table, file: NewDataFile) -> None:
                 f"Column {column.name!r} of {table.name} is NOT NULL, "
                 f"and {nulls[column.id]} of the rows to insert have no value there."
             )
+
+
+def _half_deleted(file: DataFile, table: Table) -> RefusedError:
+    return RefusedError(
+        f"The data file {file.path!r} of {table.name} cannot end as a whole: rows of it are "
+        "deleted in the catalog, and DuckDB's lists of changes would miss the rest.",
+        hint="Use truncate or end_files of ducklake_spark.files, which write a delete file.",
+    )
 
 
 def _known_file(files: Mapping[int, DataFile], file_id: int, table: Table) -> DataFile:

@@ -15,7 +15,7 @@ from ducklake_spark.errors import UnsupportedFeatureError
 from ducklake_spark.scan.types import shown_type
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import Column, InlinedRow
-from ducklake_spark.spec.values import format_text
+from ducklake_spark.spec.values import INFINITY, format_text
 
 _MICROS_PER_UNIT = {"timestamp_s": 1_000_000, "timestamp_ms": 1_000}
 _PLAIN: dict[str, pa.DataType] = {
@@ -42,6 +42,9 @@ _PLAIN: dict[str, pa.DataType] = {
     "json": pa.string(),
     "uuid": pa.string(),
     "time": pa.string(),
+    "time_ns": pa.string(),
+    "timetz": pa.string(),
+    "interval": pa.string(),
     "blob": pa.binary(),
 }
 
@@ -53,11 +56,6 @@ def inlined_frame(
     extras: Sequence[tuple[str, pa.DataType, Callable[[InlinedRow], Any]]],
 ) -> DataFrame:
     """The rows under the table's own column names, with further columns behind them."""
-    arrays = [
-        pa.array([_shown(row.values[column.id], column) for row in rows], _arrow(column))
-        for column in columns
-    ]
-    arrays += [pa.array([value(row) for row in rows], kind) for _, kind, value in extras]
     names = [column.name for column in columns] + [name for name, _, _ in extras]
     schema = T.StructType(
         [T.StructField(column.name, shown_type(column)) for column in columns]
@@ -66,6 +64,13 @@ def inlined_frame(
             for name, kind, _ in extras
         ]
     )
+    if not rows:
+        return session.spark.createDataFrame([], schema)
+    arrays = [
+        pa.array([_shown(row.values[column.id], column) for row in rows], _arrow(column))
+        for column in columns
+    ]
+    arrays += [pa.array([value(row) for row in rows], kind) for _, kind, value in extras]
     return session.spark.createDataFrame(pa.Table.from_arrays(arrays, names), schema=schema)
 
 
@@ -81,8 +86,13 @@ def _arrow(column: Column) -> pa.DataType:
             return pa.struct(list(zip(names, children, strict=True)))
         case "decimal":
             return pa.decimal128(column.type.precision, column.type.scale)  # type: ignore[attr-defined]
-        case name:
-            return _PLAIN[name]
+    if column.type.name not in _PLAIN:
+        raise UnsupportedFeatureError(
+            f"Column {column.name!r} has rows of type {column.type} in the catalog itself, which "
+            "Spark cannot read from there.",
+            hint="Flush them to files with DuckDB (ducklake_flush_inlined_data).",
+        )
+    return _PLAIN[column.type.name]
 
 
 def _shown(value: Any, column: Column) -> Any:
@@ -100,17 +110,23 @@ def _shown(value: Any, column: Column) -> Any:
         case "timestamp_ns":
             return _whole_micros(value, column)
         case "timestamp_s" | "timestamp_ms":
-            return value * _MICROS_PER_UNIT[column.type.name]
-        case "time":
+            return _scaled(value, _MICROS_PER_UNIT[column.type.name])
+        case "time" | "time_ns" | "timetz" | "interval":
             return format_text(value, column.type)
         case "uint64":
             return Decimal(value)
         case "int128" | "uint128":
-            return float(value)
+            return float(value)  # as files have it
     return str(value) if isinstance(value, uuid.UUID) else value
 
 
+def _scaled(value: int, factor: int) -> int:
+    return value if abs(value) >= INFINITY else value * factor
+
+
 def _whole_micros(nanos: int, column: Column) -> int:
+    if abs(nanos) >= INFINITY:
+        return nanos
     micros, rest = divmod(nanos, 1000)
     if rest:
         raise UnsupportedFeatureError(

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from ducklake_spark.errors import UnsupportedFeatureError
+from ducklake_spark.scan import decode
 from ducklake_spark.spec.model import Column
 from ducklake_spark.spec.types import Primitive
 
@@ -35,43 +36,6 @@ def _same(data_type: T.DataType) -> SparkType:
     return SparkType(data_type, data_type)
 
 
-def _uuid_text(stored: Expression) -> Expression:
-    """DuckDB stores 16 bytes, Spark the text: told apart by their length."""
-    digits = F.lower(F.hex(stored))
-    groups = [F.substring(digits, at, size) for at, size in ((1, 8), (9, 4), (13, 4), (17, 4))]
-    text = F.concat_ws("-", *groups, F.substring(digits, 21, 12))
-    return F.when(F.length(stored) == 16, text).otherwise(stored.cast("string"))
-
-
-def _time_text(stored: Expression) -> Expression:
-    """Microseconds of the day as DuckDB writes a time."""
-    clock = [F.floor(stored / unit) % limit for unit, limit in _CLOCK]
-    seconds = F.concat_ws(":", *(F.lpad(part.cast("string"), 2, "0") for part in clock))
-    fraction = F.lpad((stored % 1_000_000).cast("string"), 6, "0")
-    with_fraction = F.concat(seconds, F.lit("."), F.regexp_replace(fraction, "0+$", ""))
-    text = F.when(stored % 1_000_000 == 0, seconds).otherwise(with_fraction)
-    return F.when(stored.isNotNull(), text)
-
-
-def _time_as_timestamp(shown: Expression) -> Expression:
-    """That moment of the first day: microseconds in the file, of which DuckDB takes the time."""
-    return F.concat(F.lit("1970-01-01 "), shown).cast("timestamp_ntz")
-
-
-def _from_nanos(stored: Expression) -> Expression:
-    """Nanoseconds as Spark's timestamp, which ends at microseconds: more is refused, not cut."""
-    too_fine = F.concat(
-        F.lit("A timestamp_ns value has digits below microseconds, which Spark cannot hold: "),
-        stored.cast("string"),
-    )
-    # Decimals divide exactly; a double has too few digits for nanoseconds.
-    micros = (stored.cast("decimal(20,0)") / F.lit(1000)).cast("bigint")
-    exact = F.when(stored % 1000 != 0, F.raise_error(too_fine).cast("bigint")).otherwise(micros)
-    return F.timestamp_micros(exact).cast("timestamp_ntz")
-
-
-_CLOCK = ((3_600_000_000, 24), (60_000_000, 60), (1_000_000, 60))
-
 _TYPES: dict[str, SparkType] = {
     "boolean": _same(T.BooleanType()),
     "int8": _same(T.ByteType()),
@@ -95,9 +59,20 @@ _TYPES: dict[str, SparkType] = {
     "varchar": _same(T.StringType()),
     "json": _same(T.StringType()),
     "blob": _same(T.BinaryType()),
-    "uuid": SparkType(T.StringType(), T.BinaryType(), _uuid_text),
-    "time": SparkType(T.StringType(), T.LongType(), _time_text, _time_as_timestamp),
-    "timestamp_ns": SparkType(T.TimestampNTZType(), T.LongType(), _from_nanos, is_writable=False),
+    "uuid": SparkType(T.StringType(), T.BinaryType(), decode.uuid_text),
+    "time": SparkType(T.StringType(), T.LongType(), decode.time_text, decode.time_as_timestamp),
+    "timestamp_ns": SparkType(
+        T.TimestampNTZType(), T.LongType(), decode.from_nanos, is_writable=False
+    ),
+    # Spark would write these as text, and of some text nobody could tell whose it is.
+    "time_ns": SparkType(T.StringType(), T.LongType(), decode.time_ns_text, is_writable=False),
+    "timetz": SparkType(T.StringType(), T.LongType(), decode.timetz_text, is_writable=False),
+    "interval": SparkType(T.StringType(), T.BinaryType(), decode.interval_text, is_writable=False),
+    "variant": SparkType(
+        T.VariantType(), T.VariantType(), decode.present_variant, is_writable=False
+    ),
+    # As WKB.
+    "geometry": SparkType(T.BinaryType(), T.BinaryType(), is_writable=False),
 }
 
 

@@ -16,7 +16,6 @@ from pathlib import Path
 from types import TracebackType
 
 from pyspark.sql import SparkSession
-from pyspark.sql.utils import is_remote
 
 from ducklake_spark.errors import ConfigError
 from ducklake_spark.session.launch import quiet_start
@@ -92,7 +91,8 @@ class Session:
 
     @property
     def is_connect(self) -> bool:
-        return is_remote()
+        # One process can have both kinds, so what the process is says nothing.
+        return type(self.spark).__module__.startswith("pyspark.sql.connect.")
 
     @property
     def scratch(self) -> Path:

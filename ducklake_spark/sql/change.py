@@ -9,8 +9,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from ducklake_spark.errors import InvalidDefinitionError, NotFoundError
+from ducklake_spark.files import truncate
+from ducklake_spark.scan import shown_type
 from ducklake_spark.spec.model import Column, Table
 from ducklake_spark.spec.names import fold
 from ducklake_spark.spec.predicates import AllOf, Predicate
@@ -29,7 +32,7 @@ from ducklake_spark.sql.statements import (
     Update,
     When,
 )
-from ducklake_spark.sql.tokens import quoted
+from ducklake_spark.sql.tokens import Cursor, quoted
 from ducklake_spark.sql.workspace import Relation, Work
 from ducklake_spark.write import (
     Clause,
@@ -82,8 +85,21 @@ def _rows(scope: Scope, table: Table, wanted: Insert) -> DataFrame:
                 f"are to be filled: {', '.join(names)}."
             )
         frame = frame.toDF(*names)
+    if Cursor(wanted.query).sees("VALUES"):
+        frame = _read_literals(frame, table)
     for name, value in given.items():
         frame = frame.withColumn(table.column(quoted(name)).name, F.expr(value))
+    return frame
+
+
+def _read_literals(frame: DataFrame, table: Table) -> DataFrame:
+    """Texts among VALUES as what the columns hold, for '2024-01-01' is how people write a date."""
+    columns = {fold(column.name): column for column in table.columns}
+    for field in frame.schema.fields:
+        column = columns.get(fold(field.name))
+        if column is not None and isinstance(field.dataType, T.StringType):
+            value = F.col(quoted(field.name)).cast(shown_type(column))
+            frame = frame.withColumn(field.name, value)
     return frame
 
 
@@ -150,7 +166,7 @@ def truncate_table(_: Scope, work: Work, to: Relation, __: Truncate) -> Outcome:
 def _emptied(work: Work, to: Relation, operation: str) -> Outcome:
     table = work.tx.table(to.name)
     count = _row_count(work, table)
-    work.tx.truncate(table.name)
+    truncate(work.tx, table.name)
     return Outcome(operation, rows_deleted=count)
 
 

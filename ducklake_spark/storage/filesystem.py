@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
+
 from pyarrow import fs
 
 from ducklake_spark.spec.paths import is_remote, local_path
+
+_WILDCARD = re.compile(r"[*?[]")
+_PART = re.compile(r"\*\*/|\[[^]/]+\]|.", re.DOTALL)
+# Hadoop's names for stores that PyArrow knows under one.
+_ARROW_SCHEMES = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "az": "abfss", "abfs": "abfss"}
 
 
 def locate(path: str) -> tuple[fs.FileSystem, str]:
@@ -14,8 +22,15 @@ def locate(path: str) -> tuple[fs.FileSystem, str]:
     # Without the key, in which PyArrow would decode percent signs; DuckDB takes them as they are.
     scheme, _, rest = path.partition("://")
     bucket, slash, key = rest.partition("/")
-    file_system, root = fs.FileSystem.from_uri(f"{scheme}://{bucket}")
+    file_system, root = _store(_ARROW_SCHEMES.get(scheme.lower(), scheme.lower()), bucket)
     return file_system, f"{root}{slash}{key}"
+
+
+@cache
+def _store(scheme: str, bucket: str) -> tuple[fs.FileSystem, str]:
+    # Kept, for PyArrow asks a bucket for its region first.
+    found: tuple[fs.FileSystem, str] = fs.FileSystem.from_uri(f"{scheme}://{bucket}")
+    return found
 
 
 def make_parent(file_system: fs.FileSystem, path: str) -> None:
@@ -30,6 +45,34 @@ def list_files(folder: str) -> list[str]:
     root = inner.rstrip("/") + "/"
     found = file_system.get_file_info(fs.FileSelector(root, recursive=True, allow_not_found=True))
     return [info.path.removeprefix(root) for info in found if info.type == fs.FileType.File]
+
+
+def expanded(path: str) -> list[str]:
+    """The files that a path with wildcards means, in order; one without means itself.
+
+    Two stars stand for any number of folders, all other wildcards for parts of one name.
+    """
+    wildcard = _WILDCARD.search(path)
+    if wildcard is None:
+        return [path]
+    folder = path[: path.rfind("/", 0, wildcard.start()) + 1]
+    pattern = re.compile("".join(map(_matching, _PART.findall(path[len(folder) :]))), re.DOTALL)
+    return sorted(folder + file for file in list_files(folder) if pattern.fullmatch(file))
+
+
+def _matching(part: str) -> str:
+    """The regular expression for a part of a pattern."""
+    match part:
+        case "**/":
+            return "(?:[^/]+/)*"
+        case "*":
+            return "[^/]*"
+        case "?":
+            return "[^/]"
+        case _ if len(part) > 1:
+            return part.replace("[!", "[^", 1)
+        case _:
+            return re.escape(part)
 
 
 def remove_tree(folder: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -36,8 +36,23 @@ _STORED_UNIT = {
 _UNBOUNDED = {"int128", "uint128", "timetz", "interval", "json", "variant", "geometry"}
 
 
+class _InexactError(ValueError):
+    """A bound is finer than the column's type; which way readers round it is their affair."""
+
+
 @dataclass(frozen=True, slots=True)
-class _Leaf:
+class Footer:
+    """What a Parquet file says of itself. Column chunks are the leaves of the schema."""
+
+    path: str
+    metadata: Any
+    schema: pa.Schema
+    file_size_bytes: int
+    footer_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
     """A leaf of the Parquet schema, by its place among the column chunks."""
 
     index: int
@@ -67,34 +82,51 @@ def describe_file(
     Columns are matched by field id where the file has them, by name otherwise. Footers do not
     know of NaN: `nan_columns` says of float columns, by id, whether there are any.
     """
-    file_system, inner = locate(path.under(location))
+    footer = read_footer(path.under(location))
+    return described(path, footer, _leaves(footer.schema, columns), nan_columns=nan_columns)
+
+
+def read_footer(path: str) -> Footer:
+    file_system, inner = locate(path)
     with pq.ParquetFile(inner, filesystem=file_system) as file:
         metadata, schema = file.metadata, file.schema_arrow
-    leaves = list(_leaves(schema, columns))
+    size = file_system.get_file_info(inner).size
+    return Footer(path, metadata, schema, size, footer_size_of(file_system, inner))
+
+
+def described(
+    path: StoredPath,
+    footer: Footer,
+    leaves: Iterable[Leaf],
+    *,
+    nan_columns: Mapping[int, bool] | None = None,
+) -> NewDataFile:
+    """A file whose leaves have found their columns."""
+    metadata = footer.metadata
     return NewDataFile(
         path=path,
         record_count=metadata.num_rows,
-        file_size_bytes=file_system.get_file_info(inner).size,
-        footer_size=footer_size_of(file_system, inner),
+        file_size_bytes=footer.file_size_bytes,
+        footer_size=footer.footer_size,
         stats=tuple(_leaf_stats(metadata, leaf, nan_columns or {}) for leaf in leaves),
     )
 
 
-def _leaves(schema: pa.Schema, columns: Sequence[Column]) -> Iterator[_Leaf]:
-    """Column chunks are the leaves of the schema, depth first."""
+def _leaves(schema: pa.Schema, columns: Sequence[Column]) -> Iterator[Leaf]:
+    """Depth first, as column chunks are."""
     index = 0
     for field in schema:
         column = _match(field, columns)
         for leaf_type, leaf_column in _walk(field.type, column):
             if leaf_column is not None:
-                yield _Leaf(index, leaf_column, leaf_type)
+                yield Leaf(index, leaf_column, leaf_type)
             index += 1
 
 
 def _walk(
     data_type: pa.DataType, column: Column | None
 ) -> Iterator[tuple[pa.DataType, Column | None]]:
-    children = list(_children(data_type))
+    children = list(children_of(data_type))
     if not children:
         yield data_type, column
         return
@@ -107,7 +139,8 @@ def _walk(
         yield from _walk(child.type, matched)
 
 
-def _children(data_type: pa.DataType) -> Iterator[pa.Field]:
+def children_of(data_type: pa.DataType) -> Iterator[pa.Field]:
+    """The parts of a nested type, in the order of their column chunks; none of any other."""
     if pa.types.is_map(data_type):
         yield data_type.key_field
         yield data_type.item_field
@@ -122,7 +155,7 @@ def _match(field: pa.Field, columns: Sequence[Column]) -> Column | None:
     return next((c for c in columns if fold(c.name) == fold(field.name)), None)
 
 
-def _leaf_stats(metadata: Any, leaf: _Leaf, nan_columns: Mapping[int, bool]) -> ColumnStats:
+def _leaf_stats(metadata: Any, leaf: Leaf, nan_columns: Mapping[int, bool]) -> ColumnStats:
     chunks = [metadata.row_group(g).column(leaf.index) for g in range(metadata.num_row_groups)]
     statistics = [chunk.statistics for chunk in chunks]
     values = sum(chunk.num_values for chunk in chunks)
@@ -140,17 +173,20 @@ def _leaf_stats(metadata: Any, leaf: _Leaf, nan_columns: Mapping[int, bool]) -> 
     )
 
 
-def _bounds(statistics: Sequence[Any], leaf: _Leaf) -> tuple[str | None, str | None]:
+def _bounds(statistics: Sequence[Any], leaf: Leaf) -> tuple[str | None, str | None]:
     data_type = leaf.column.type
-    if not isinstance(data_type, Primitive) or data_type.name in _UNBOUNDED:
+    if not isinstance(data_type, Primitive) or not has_bounds(data_type):
         return None, None
     # A row group without a value has no bounds and needs none.
     present = [s for s in statistics if s is None or not s.has_null_count or s.num_values]
     if not present or any(s is None or not s.has_min_max for s in present):
         return None, None
     decode = _decoder(data_type, leaf.type)
-    low = min(decode(s.min_raw) for s in present)
-    high = max(decode(s.max_raw) for s in present)
+    try:
+        low = min(decode(s.min_raw) for s in present)
+        high = max(decode(s.max_raw) for s in present)
+    except _InexactError:
+        return None, None
     if data_type.name == "varchar" and ("\x00" in low or "\x00" in high):
         return None, None  # some catalog databases cannot store it
     return format_text(low, data_type), format_text(high, data_type)
@@ -159,6 +195,8 @@ def _bounds(statistics: Sequence[Any], leaf: _Leaf) -> tuple[str | None, str | N
 def _decoder(data_type: Primitive, stored: pa.DataType) -> Callable[[Any], Any]:
     """From a raw bound in the footer to the physical value (spec.values)."""
     name = data_type.name
+    if pa.types.is_dictionary(stored):  # as Arrow keeps them; Parquet has the values' type
+        stored = stored.value_type
     if name != "varchar" and pa.types.is_string(stored):
         # Spark has no such type and writes its text; DuckDB casts it when it reads.
         return lambda raw: parse_text(_text(raw), data_type)
@@ -166,17 +204,23 @@ def _decoder(data_type: Primitive, stored: pa.DataType) -> Callable[[Any], Any]:
         return _unscaled
     if name == "decimal":
         # From text, which is exact: arithmetic would round to the 28 digits of Python's default.
-        return lambda raw: Decimal(f"{_unscaled(raw)}e-{data_type.scale or 0}")
+        return lambda raw: Decimal(f"{_unscaled(raw)}e-{stored.scale}")
     if name in _STORED_UNIT and (pa.types.is_timestamp(stored) or pa.types.is_time(stored)):
         have, want = _UNIT_PER_SECOND[stored.unit], _UNIT_PER_SECOND[_STORED_UNIT[name]]
-        return lambda raw: raw * want // have
-    if name in UNSIGNED:
-        return lambda raw: raw % 2 ** int(name.removeprefix("uint")) if raw < 0 else raw
+        return lambda raw: _exactly(raw * want, have)
+    if pa.types.is_unsigned_integer(stored):
+        return lambda raw: raw % 2**stored.bit_width
     if name == "varchar":
         return _text
     if name == "uuid":
         return lambda raw: uuid.UUID(bytes=raw)
     return lambda raw: raw
+
+
+def _exactly(raw: int, divisor: int) -> int:
+    if raw % divisor:
+        raise _InexactError
+    return raw // divisor
 
 
 def _text(raw: str | bytes) -> str:
@@ -187,10 +231,16 @@ def _unscaled(raw: int | bytes) -> int:
     return raw if isinstance(raw, int) else int.from_bytes(raw, "big", signed=True)
 
 
+def has_bounds(data_type: DataType) -> bool:
+    """Whether statistics have bounds for values of this type."""
+    return isinstance(data_type, Primitive) and data_type.name not in _UNBOUNDED
+
+
 def bound_of(stats: ColumnStats, data_type: DataType) -> Any:
-    """The lowest value in a file whose statistics `describe_file` made; None if unknown."""
-    if stats.min_value is None:
-        return None
-    if data_type.name == "blob":
-        return parse_blob_hex(stats.min_value)
-    return parse_text(stats.min_value, data_type)
+    """The lowest value in a file whose statistics are from its footer; None if unknown."""
+    return None if stats.min_value is None else bound_value(stats.min_value, data_type)
+
+
+def bound_value(text: str, data_type: DataType) -> Any:
+    """The value of a bound's text."""
+    return parse_blob_hex(text) if data_type.name == "blob" else parse_text(text, data_type)

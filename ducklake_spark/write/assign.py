@@ -1,7 +1,8 @@
 """Fits the columns of a DataFrame to those of a table, as ANSI store assignment does.
 
 What could only lose meaning is refused before anything runs; what may not fit, such as a large
-number, stops the job at the row that does not.
+number, stops the job at the row that does not. Columns and the fields of structs are matched by
+name; those that are missing take their default.
 """
 
 from __future__ import annotations
@@ -34,35 +35,17 @@ _TEXT_SHAPES = {
 def assigned(frame: DataFrame, table: Table, *, keep: Sequence[str] = ()) -> DataFrame:
     """The frame with the table's columns, in order, under the types that Spark shows for them.
 
-    Columns are matched by name; those that are missing take the table's default. Columns to
-    `keep` follow as they are.
+    Columns to `keep` follow as they are.
     """
     names = [name for name in frame.columns if name not in keep]
-    given = {fold(name): name for name in names}
-    _check_names(names, table)
-    types = {field.name: field.dataType for field in frame.schema.fields}
     _refuse_unwritable(table)
-    values = []
-    for column in table.columns:
-        source = given.get(fold(column.name))
-        if source is None:
-            values.append(default_value(column).alias(column.name))
-        else:
-            value = _cast(F.col(backticked(source)), types[source], column, table)
-            values.append(value.alias(column.name))
-    return frame.select(*values, *keep)
-
-
-def _check_names(names: Sequence[str], table: Table) -> None:
+    known = {field.name: field.dataType for field in frame.schema.fields if field.name not in keep}
     if len({fold(name) for name in names}) < len(names):
         raise InvalidDefinitionError(
             f"Two columns to write to {table.name} have the same name: {', '.join(names)}."
         )
-    known = {fold(column.name) for column in table.columns}
-    for name in names:
-        if fold(name) not in known:
-            near = [column.name for column in table.columns]
-            raise NotFoundError(f"Column {name!r} of {table.name}", near=near, wanted=name)
+    sources = {name: (F.col(backticked(name)), data_type) for name, data_type in known.items()}
+    return frame.select(*_Assignment(table, "").fields(sources, table.columns), *keep)
 
 
 def _refuse_unwritable(table: Table) -> None:
@@ -74,30 +57,111 @@ def _refuse_unwritable(table: Table) -> None:
             )
 
 
+class _Assignment:
+    """Values for the columns of a table, or for the fields at a path inside one."""
+
+    def __init__(self, table: Table, path: str) -> None:
+        self._table = table
+        self._path = path
+
+    def fields(
+        self, sources: dict[str, tuple[Expression, T.DataType]], columns: Sequence[Column]
+    ) -> list[Expression]:
+        """The columns in order from sources by name."""
+        wanted = {fold(column.name) for column in columns}
+        for name in sources:
+            if fold(name) not in wanted:
+                raise NotFoundError(
+                    f"Column {self._path + name!r} of {self._table.name}",
+                    near=[column.name for column in columns],
+                    wanted=name,
+                )
+        given = {fold(name): source for name, source in sources.items()}
+        return [
+            (
+                self.value(*given[fold(column.name)], column)
+                if fold(column.name) in given
+                else default_value(column)
+            ).alias(column.name)
+            for column in columns
+        ]
+
+    def value(self, value: Expression, given: T.DataType, column: Column) -> Expression:
+        """A value of a given type as one of the column."""
+        inside = _Assignment(self._table, f"{self._path}{column.name}.")
+        match column.type.name, given:
+            case _, T.NullType():
+                return value.cast(shown_type(column))
+            case "struct", T.StructType():
+                fields = {f.name: (value.getField(f.name), f.dataType) for f in given.fields}
+                parts = inside.fields(fields, column.children)
+                return (
+                    value if _fits(given, column) else F.when(value.isNotNull(), F.struct(*parts))
+                )
+            case "list", T.ArrayType(elementType=element):
+                (child,) = column.children
+                inside.value(F.lit(None), element, child)  # checked in any case
+                if _fits(given, column):
+                    return value
+                return F.transform(value, lambda item: inside.value(item, element, child))
+            case "map", T.MapType(keyType=key_type, valueType=value_type):
+                return self._map(value, given, column, (key_type, value_type))
+        return self._leaf(value, given, column)
+
+    def _map(
+        self,
+        value: Expression,
+        given: T.DataType,
+        column: Column,
+        types: tuple[T.DataType, T.DataType],
+    ) -> Expression:
+        inside = _Assignment(self._table, f"{self._path}{column.name}.")
+        parts = list(zip(("key", "value"), types, column.children, strict=True))
+        for _, kind, child in parts:
+            inside.value(F.lit(None), kind, child)  # checked in any case
+        if _fits(given, column):
+            return value
+        pairs = F.transform(
+            F.map_entries(value),
+            lambda pair: F.struct(
+                *(inside.value(pair[name], kind, child).alias(name) for name, kind, child in parts)
+            ),
+        )
+        return F.map_from_entries(pairs)
+
+    def _leaf(self, value: Expression, given: T.DataType, column: Column) -> Expression:
+        name, wanted = self._path + column.name, shown_type(column)
+        if not _may_assign(given, wanted):
+            raise InvalidDefinitionError(
+                f"Column {name!r} of {self._table.name} is {column.type}, and the value to write "
+                f"is {given.simpleString()}, which is not converted on its own.",
+                hint=f"Convert it in the query: CAST({name} AS {wanted.simpleString()}).",
+            )
+        fitted = value if given == wanted else value.cast(wanted)
+        fitted = _in_range(fitted, column)
+        shape = _TEXT_SHAPES.get(column.type.name)
+        if shape is None:
+            return fitted
+        wrong = F.raise_error(F.concat(F.lit(f"Not a {column.type} for {name}: "), fitted))
+        return F.when(fitted.isNull() | fitted.rlike(shape), fitted).otherwise(wrong)
+
+
 def default_value(column: Column) -> Expression:
     """What a new row gets for a column that is not given."""
-    if column.default.is_none:
+    if column.default.is_none or column.type.is_nested:
         return F.lit(None).cast(shown_type(column))
     if column.default.kind == "expression":
         return F.expr(column.default.value or "NULL").cast(shown_type(column))
     return F.lit(column.default.value).cast(shown_type(column))
 
 
-def _cast(value: Expression, given: T.DataType, column: Column, table: Table) -> Expression:
-    wanted = shown_type(column)
-    if not _may_assign(given, wanted):
-        raise InvalidDefinitionError(
-            f"Column {column.name!r} of {table.name} is {column.type}, and the value to write is "
-            f"{given.simpleString()}, which is not converted on its own.",
-            hint=f"Convert it in the query: CAST({column.name} AS {wanted.simpleString()}).",
-        )
-    fitted = value if given == wanted else value.cast(wanted)
-    fitted = _in_range(fitted, column)
-    shape = _TEXT_SHAPES.get(column.type.name)
-    if shape is None:
-        return fitted
-    wrong = F.raise_error(F.concat(F.lit(f"Not a {column.type} for {column.name}: "), fitted))
-    return F.when(fitted.isNull() | fitted.rlike(shape), fitted).otherwise(wrong)
+def _fits(given: T.DataType, column: Column) -> bool:
+    """Whether a nested value can be taken as it is: same shape, and no leaf needs a look."""
+    looked_at = any(
+        leaf.type.name in _TEXT_SHAPES or leaf.type.name.startswith("uint")
+        for leaf in column.walk()
+    )
+    return given == shown_type(column) and not looked_at
 
 
 def _in_range(value: Expression, column: Column) -> Expression:
@@ -113,19 +177,8 @@ def _in_range(value: Expression, column: Column) -> Expression:
 
 
 def _may_assign(given: T.DataType, wanted: T.DataType) -> bool:
-    if given == wanted or isinstance(given, T.NullType):
+    if given == wanted:
         return True
-    if isinstance(given, T.ArrayType) and isinstance(wanted, T.ArrayType):
-        return _may_assign(given.elementType, wanted.elementType)
-    if isinstance(given, T.MapType) and isinstance(wanted, T.MapType):
-        keys = _may_assign(given.keyType, wanted.keyType)
-        return keys and _may_assign(given.valueType, wanted.valueType)
-    if isinstance(given, T.StructType) and isinstance(wanted, T.StructType):
-        pairs = zip(given.fields, wanted.fields, strict=False)
-        return len(given.fields) == len(wanted.fields) and all(
-            fold(mine.name) == fold(its.name) and _may_assign(mine.dataType, its.dataType)
-            for mine, its in pairs
-        )
     if isinstance(wanted, T.StringType):
         return not isinstance(given, (T.ArrayType, T.MapType, T.StructType, T.BinaryType))
     return (isinstance(given, _NUMBERS) and isinstance(wanted, _NUMBERS)) or (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import ceil
 from typing import Literal
 
 import pyarrow.compute as pc
@@ -24,6 +25,7 @@ from ducklake_spark.write.stage import StagedFiles, stage
 
 _ACTION = "_ducklake_action"
 _IN_SOURCE = "_ducklake_in_source"
+_ROWS_PER_FILE = 100_000  # of changed rows, which few tasks write as fast as many
 
 Values = Mapping[str, Expression | str]
 
@@ -73,9 +75,11 @@ def update(
         if not len(places):
             tx.delete_rows(table.name, {})
             return Changed()
-        staged = _stage_updated(tx, table, found.select(*_new_values(table, values), ROW_ID))
-        delete_places(tx, table, files, places)
-        _add(tx, table, staged)
+        with _discarded_on_error() as staged:
+            rows = found.select(*_new_values(table, values), ROW_ID)
+            _stage_updated(tx, table, rows, len(places), staged)
+            delete_places(tx, table, files, places)
+            _add(tx, table, staged)
         return Changed(updated=len(places), staged=tuple(staged))
 
 
@@ -138,26 +142,23 @@ def _apply(
             f"{twice} rows of {table.name} are matched by more than one row of the source.",
             hint="Make the source unique by the columns it is joined on.",
         )
-    updates, inserts = [], []
-    for at, clause in enumerate(clauses):
-        rows = found.where(F.col(_ACTION) == at)
-        if clause.then == "update":
-            values = _new_values(table, clause.values, target_alias)
-            updates.append(rows.select(*values, ROW_ID))
-        elif clause.then == "insert":
-            new = rows.select(f"{backticked(source_alias)}.*").alias(source_alias)
-            inserts.append(new.select(*_inserted_values(table, clause.values)))
-    staged = [s for frame in updates for s in _stage_updated(tx, table, frame)]
-    added = [stage(frame, table, tx.options(table)) for frame in inserts]
-    delete_places(tx, table, files, places)
-    _add(tx, table, [*staged, *added])
-    updated = sum(one.record_count for one in staged)
-    return Changed(
-        inserted=sum(one.record_count for one in added),
-        updated=updated,
-        deleted=len(places) - updated,
-        staged=(*staged, *added),
-    )
+    with _discarded_on_error() as staged:
+        inserted = 0
+        for at, clause in enumerate(clauses):
+            rows = found.where(F.col(_ACTION) == at)
+            if clause.then == "update":
+                values = _new_values(table, clause.values, target_alias)
+                count = pc.sum(pc.equal(moves[_ACTION], at)).as_py() or 0
+                _stage_updated(tx, table, rows.select(*values, ROW_ID), count, staged)
+            elif clause.then == "insert":
+                new = rows.select(f"{backticked(source_alias)}.*").alias(source_alias)
+                values = _inserted_values(table, clause.values)
+                staged.append(stage(new.select(*values), table, tx.options(table)))
+                inserted += staged[-1].record_count
+        delete_places(tx, table, files, places)
+        _add(tx, table, staged)
+    updated = sum(one.record_count for one in staged) - inserted
+    return Changed(inserted, updated, len(places) - updated, tuple(staged))
 
 
 def _check_clauses(clauses: Sequence[Clause]) -> None:
@@ -222,18 +223,35 @@ def _expression(value: Expression | str) -> Expression:
     return F.expr(value) if isinstance(value, str) else value
 
 
-def _stage_updated(tx: Transaction, table: Table, rows: DataFrame) -> list[StagedFiles]:
+def _stage_updated(
+    tx: Transaction, table: Table, rows: DataFrame, count: int, staged: list[StagedFiles]
+) -> None:
     """Rows keep their ids; rows of this very transaction have none yet, and get theirs later."""
+    if not count:
+        return
     options = tx.options(table)
+    if not table.partition_fields:  # each task makes a file
+        rows = rows.coalesce(ceil(count / _ROWS_PER_FILE))
     old, new = rows.where(F.col(ROW_ID).isNotNull()), rows.where(F.col(ROW_ID).isNull())
-    staged = [stage(old, table, options, with_row_ids=True)]
+    staged.append(stage(old, table, options, with_row_ids=True))
     if tx.changes.seen(table).added:
         staged.append(stage(new.drop(ROW_ID), table, options))
-    return staged
 
 
 def _add(tx: Transaction, table: Table, staged: Sequence[StagedFiles]) -> None:
     tx.add_files(table.name, [file for files in staged for file in files.files])
+
+
+@contextmanager
+def _discarded_on_error() -> Iterator[list[StagedFiles]]:
+    """A list for staged files, which go if they do not become part of the transaction."""
+    staged: list[StagedFiles] = []
+    try:
+        yield staged
+    except BaseException:
+        for files in staged:
+            files.discard()
+        raise
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import functions as F
 
 from ducklake_spark.catalog import Name, Transaction
+from ducklake_spark.files import end_files
 from ducklake_spark.scan import PLACE, read_rows, split_places
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import DataFile, Table
@@ -49,7 +50,7 @@ def delete_places(
     """Delete rows by their PLACE, which counts in `files`."""
     in_catalog = pc.less(places, 0)
     found = split_places(places.filter(pc.invert(in_catalog)))
-    whole = [at for at, positions in found.items() if len(positions) == _live_rows(files[at])]
+    whole = {at for at, positions in found.items() if len(positions) == _live_rows(files[at])}
 
     def stage(at: int) -> tuple[int, StagedDeleteFile]:
         positions = found[at]
@@ -58,7 +59,7 @@ def delete_places(
     with ThreadPoolExecutor(_THREADS) as pool:
         staged = dict(pool.map(stage, (at for at in found if at not in whole)))
     tx.delete_rows(table.name, staged)
-    tx.end_files(table.name, [files[at].id for at in whole])
+    end_files(tx, table, [files[at] for at in sorted(whole)])
     row_ids = pc.subtract(-1, places.filter(in_catalog))
     tx.delete_inlined(table.name, row_ids.to_pylist())
 

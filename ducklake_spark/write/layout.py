@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
@@ -34,10 +34,17 @@ def laid_out(
     if names:
         # Spark itself then splits what is too much for one task and joins what is too little.
         frame = frame.hint("rebalance", *names)
-    if table.sort_keys and options.get("sort_on_insert", "true") == "true":
-        order = [_sorted(key) for key in table.sort_keys]
-        frame = frame.sortWithinPartitions(*(F.col(backticked(name)) for name in names), *order)
-    return frame, names
+    return sorted_within(frame, table, options, names), names
+
+
+def sorted_within(
+    frame: DataFrame, table: Table, options: Mapping[str, str], first: Sequence[str] = ()
+) -> DataFrame:
+    """The frame in the table's order inside each task, by some columns first."""
+    if not table.sort_keys or options.get("sort_on_insert", "true") != "true":
+        return frame
+    order = [_sorted(key) for key in table.sort_keys]
+    return frame.sortWithinPartitions(*(F.col(backticked(name)) for name in first), *order)
 
 
 def partition_key(key: PartitionField, column: Column) -> Expression:

@@ -8,6 +8,14 @@ from collections.abc import Mapping
 _CODECS = {"lz4": "lz4", "lz4_raw": "lz4_raw", "brotli": "brotli"}
 
 
+_TARGET_FILE_SIZE = 512 * 1024 * 1024
+
+
+def target_file_size(options: Mapping[str, str]) -> int:
+    """How many bytes a data file should have at most, about."""
+    return int(options.get("target_file_size", _TARGET_FILE_SIZE))
+
+
 def writer_options(options: Mapping[str, str]) -> dict[str, str]:
     """The options in force for a table, as Spark's writer takes them."""
     codec = options.get("parquet_compression", "snappy")

@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from ducklake_spark.catalog import Name, Transaction
 from ducklake_spark.errors import InvalidDefinitionError
+from ducklake_spark.files import end_files
 from ducklake_spark.scan import PLACE, read_rows
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import DataFile, Table
@@ -40,7 +41,7 @@ def overwrite_partitions(
         added = tx.add_files(table.name, staged.files)
         if added and (others or tx.inlined_rows(table)):
             _delete_rows(session, tx, table, others, added)
-        tx.end_files(table.name, [file.id for file in whole])
+        end_files(tx, table, whole)
     except BaseException:
         staged.discard()
         raise

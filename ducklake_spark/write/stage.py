@@ -14,6 +14,9 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from ducklake_spark.catalog import Name, Transaction
+from ducklake_spark.errors import InvalidDefinitionError
+from ducklake_spark.files import truncate
+from ducklake_spark.files.mapping import mapping_of
 from ducklake_spark.scan import ROW_ID
 from ducklake_spark.scan.types import encoded
 from ducklake_spark.spec.model import NameMapping, NewDataFile, Table
@@ -26,9 +29,9 @@ from ducklake_spark.storage.footers import describe_file
 from ducklake_spark.storage.hadoop import hadoop_path
 from ducklake_spark.write.assign import assigned
 from ducklake_spark.write.layout import laid_out, partition_texts
-from ducklake_spark.write.mapping import mapping_of
 from ducklake_spark.write.options import writer_options
 from ducklake_spark.write.row_ids import write_with_row_ids
+from ducklake_spark.write.sizes import refitted
 
 _THREADS = 8
 
@@ -71,7 +74,7 @@ def overwrite(tx: Transaction, name: Name, frame: DataFrame) -> StagedFiles:
     table = tx.table(name)
     staged = stage(frame, table, tx.options(table))
     try:
-        tx.truncate(table.name)
+        truncate(tx, name)
         tx.add_files(table.name, staged.files)
     except BaseException:
         staged.discard()
@@ -87,7 +90,7 @@ def stage(
     `with_row_ids`: the frame has the rows' ids as ROW_ID, and the files keep them.
     """
     kept = [ROW_ID] if with_row_ids else []
-    rows, nan = _watched(assigned(frame, table, keep=kept), table)
+    rows, seen = _watched(assigned(frame, table, keep=kept), table)
     rows, partition_columns = laid_out(rows, table, options)
     values = [encoded(F.col(backticked(c.name)), c).alias(c.name) for c in table.columns]
     rows = rows.select(*values, *kept, *partition_columns)
@@ -99,7 +102,13 @@ def stage(
         else:
             _write(rows, folder, partition_columns, options)
         mapping = None if with_row_ids else mapping_of(table)
-        files = _described(table, name, _nan_columns(nan, table), mapping)
+        files = _described(table, name, mapping)
+        natively = not with_row_ids and not partition_columns
+        if natively and refitted(frame.sparkSession, rows.schema, table, folder, files, options):
+            files = _described(table, name, mapping)
+        if files and seen is not None:  # of nothing Spark keeps no counts
+            _refuse_nulls(seen.get, table)
+            files = [_with_nan(file, seen.get) for file in files]
         if partition_columns:
             files = _moved(table, files, options)
     except BaseException:
@@ -141,33 +150,45 @@ def _moved(
 
 
 def _watched(frame: DataFrame, table: Table) -> tuple[DataFrame, Observation | None]:
-    """Footers know nothing of NaN, so it is counted on the way."""
-    floats = [column for column in table.columns if column.type.name in FLOATS]
-    if not floats:
+    """Counts on the way what footers do not tell: NaN, and NULL in columns that must have values.
+
+    Footers count the NULLs of leaves only.
+    """
+    counts = {
+        f"nan{c.id}": F.isnan(F.col(backticked(c.name)))
+        for c in table.columns
+        if c.type.name in FLOATS
+    } | {f"null{c.id}": F.col(backticked(c.name)).isNull() for c in table.columns if not c.nullable}
+    if not counts:
         return frame, None
     seen = Observation()
-    counts = [
-        F.count_if(F.isnan(F.col(backticked(column.name)))).alias(f"c{column.id}")
-        for column in floats
-    ]
-    return frame.observe(seen, *counts), seen
+    return frame.observe(seen, *(F.count_if(c).alias(name) for name, c in counts.items())), seen
 
 
-def _nan_columns(seen: Observation | None, table: Table) -> dict[int, bool]:
-    if seen is None:
-        return {}
-    counts = seen.get
-    return {c.id: bool(counts[f"c{c.id}"]) for c in table.columns if f"c{c.id}" in counts}
+def _refuse_nulls(counts: Mapping[str, int], table: Table) -> None:
+    for column in table.columns:
+        if missing := counts.get(f"null{column.id}"):
+            raise InvalidDefinitionError(
+                f"Column {column.name!r} of {table.name} is NOT NULL, and {missing} of the rows "
+                "to write have no value there.",
+                hint="Give them a value in the query, or ALTER the column to DROP NOT NULL.",
+            )
 
 
-def _described(
-    table: Table, folder: str, nan: Mapping[int, bool], mapping: NameMapping | None
-) -> Sequence[NewDataFile]:
+def _with_nan(file: NewDataFile, counts: Mapping[str, int]) -> NewDataFile:
+    stats = (
+        replace(s, contains_nan=bool(counts[key])) if (key := f"nan{s.column_id}") in counts else s
+        for s in file.stats
+    )
+    return replace(file, stats=tuple(stats))
+
+
+def _described(table: Table, folder: str, mapping: NameMapping | None) -> Sequence[NewDataFile]:
     paths = [path for path in list_files(table.location + folder) if path.endswith(".parquet")]
 
     def describe(path: str) -> NewDataFile:
         stored = StoredPath(folder + path)
-        new = describe_file(table.location, stored, table.columns, nan_columns=nan)
+        new = describe_file(table.location, stored, table.columns)
         if new.record_count == 0:
             return new
         return replace(new, mapping=mapping, partition_values=partition_texts(table, new))

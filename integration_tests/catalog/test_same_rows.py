@@ -12,11 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from ducklake_spark.catalog import Field
+from ducklake_spark.files import add_data_files
 from ducklake_spark.spec.names import quote
 from support.lakes import KINDS, LakeAddress
 from support.shared_duck import SharedDuck
 from support.twin_types import HISTORIES, TYPES_AND_VALUES
-from support.twins import Row, Rows, Twins, add_existing
+from support.twins import Row, Rows, Twins
 
 Settle = Callable[[Row], Row | None]
 
@@ -233,8 +234,9 @@ def test_a_statement_writes_the_same_rows(twins: Twins, name: str) -> None:
 
 @on_every_catalog
 def test_existing_files_are_added_with_the_same_rows(twins: Twins, tmp_path: Path) -> None:
-    path = tmp_path / "existing.parquet"
-    pq.write_table(_existing_rows(), path)
+    paths = [tmp_path / "one.parquet", tmp_path / "two.parquet"]
+    for path in paths:
+        pq.write_table(_existing_rows(), path)
     history = "existing files"
     columns = {
         "id": "INTEGER",
@@ -245,9 +247,9 @@ def test_existing_files_are_added_with_the_same_rows(twins: Twins, tmp_path: Pat
     create = f"CREATE TABLE t ({', '.join(f'{name} {kind}' for name, kind in columns.items())})"
     fields = [Field(name, kind) for name, kind in columns.items()]
     twins.step(create, lambda tx, _: tx.create_table("t", fields))
-    for _ in range(2):  # the second time, the mapping is there
+    for path in paths:  # the second time, the mapping is there
         sql = f"CALL ducklake_add_data_files('lake', 't', '{path}')"
-        twins.step(sql, lambda tx, _: add_existing(tx, "t", path))
+        twins.step(sql, lambda tx, _, path=path: add_data_files(tx, "t", str(path)))
         assert_same_rows(twins, sql, history)
     assert_still_different(twins, history)
 

@@ -1,4 +1,4 @@
-"""One Spark per test process."""
+"""One Spark per test process; DUCKLAKE_SPARK says which (support.sparks)."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from ducklake_spark.session import Session, SparkSettings
+from ducklake_spark.session import Session
+from support.sparks import settings
 from support.sql_lakes import SqlLake, sql_lake
 
 
 @pytest.fixture(scope="session")
 def session() -> Iterator[Session]:
-    config = {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "1g"}
-    with Session.open(SparkSettings(master="local[2]", config=config)) as opened:
+    with Session.open(settings()) as opened:
         yield opened
+        if opened.is_connect:
+            opened.spark.stop()  # with the server, which would keep the process alive
 
 
 @pytest.fixture

@@ -78,3 +78,24 @@ def _text(value: object) -> str:
         text = str(value).replace("+00:00", "")
         return text.rstrip("0").rstrip(".") if "." in text else text
     return str(value)
+
+
+def test_a_second_delete_file_that_duckdb_leaves_behind_doubles_no_rows(
+    lake: LakeAddress, session: Session
+) -> None:
+    """DuckDB 1.5.5 flushes deletes of a file that was rewritten, and then sees its rows twice."""
+    with Oracle(lake) as duck:
+        duck.run(
+            "CREATE TABLE t (id INTEGER)",
+            "INSERT INTO t FROM range(40)",
+            "DELETE FROM t WHERE id < 3",  # in the catalog
+            "DELETE FROM t WHERE id BETWEEN 10 AND 30",  # a delete file
+            "CALL ducklake_rewrite_data_files('lake', 't', delete_threshold => 0.0)",
+            "CALL ducklake_flush_inlined_data('lake')",
+        )
+    with lake.open() as catalog:
+        reader = catalog.at(4)
+        table = reader.table("t")
+        assert any(file.further_deletes for file in reader.files(table))
+        rows = read_table(session, reader, table).collect()
+    assert sorted(row.id for row in rows) == [*range(3, 10), *range(31, 40)]

@@ -114,6 +114,8 @@ def _reader(stored: pa.DataType, data_type: Any) -> Callable[[Any], Any]:
     match data_type.name:
         case "uuid":
             return lambda raw: uuid.UUID(bytes=raw) if isinstance(raw, bytes) else uuid.UUID(raw)
+        case "interval" | "timetz" if pa.types.is_string(stored):  # as Spark shows them
+            return lambda raw: parse_text(raw, data_type)
         case "interval":
             return _interval
         case "timetz":  # in UTC, as Parquet holds it

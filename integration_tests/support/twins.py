@@ -6,7 +6,7 @@ import datetime
 import re
 import shutil
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
@@ -18,13 +18,12 @@ import pyarrow.parquet as pq
 
 from ducklake_spark.catalog import Transaction
 from ducklake_spark.spec.changes import Change, ChangeKind, parse_changes
-from ducklake_spark.spec.model import MappedName, NameMapping, NewDataFile, Table
+from ducklake_spark.spec.model import NewDataFile, Table
 from ducklake_spark.spec.names import QualifiedName
 from ducklake_spark.spec.partitions import partition_value
 from ducklake_spark.spec.paths import StoredPath
 from ducklake_spark.spec.values import to_physical
 from ducklake_spark.storage.footers import describe_file
-from support.arrow_values import own_names
 from support.lakes import LakeAddress
 from support.parquet import delete_positions
 from support.shared_duck import SharedDuck
@@ -107,25 +106,6 @@ class Twins:
 def delete(tx: Transaction, name: str, file: int, *positions: int) -> None:
     """Delete rows by their positions in one of the table's files."""
     delete_positions(tx, name, tx.files(tx.table(name))[file], positions)
-
-
-def add_existing(tx: Transaction, name: str, path: Path) -> None:
-    """Make a Parquet file without field ids, wherever it is, part of a table."""
-    table = tx.table(name)
-    new = describe_file(table.location, StoredPath(str(path), False), table.columns)
-    tx.add_files(name, [replace(new, mapping=NameMapping(_duckdb_names(own_names(table.columns))))])
-
-
-def _duckdb_names(entries: Iterable[MappedName]) -> tuple[MappedName, ...]:
-    """The names DuckDB writes down: it calls the part of a list `list`."""
-    return tuple(
-        replace(
-            entry,
-            source_name="list" if entry.source_name == "element" else entry.source_name,
-            children=_duckdb_names(entry.children),
-        )
-        for entry in entries
-    )
 
 
 def _nan(table: Table, data: pa.Table) -> dict[int, bool]:

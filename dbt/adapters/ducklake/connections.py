@@ -90,8 +90,8 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         )
 
     @classmethod
-    def data_type_code_to_name(cls, type_code: str) -> str:
-        return type_code
+    def data_type_code_to_name(cls, type_code: int | str) -> str:
+        return str(type_code)
 
     # --- transactions ---
 

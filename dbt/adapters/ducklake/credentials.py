@@ -29,8 +29,6 @@ class DuckLakeCredentials(Credentials):
     attach: list[dict[str, Any]] = field(default_factory=list)
     author: str | None = None
 
-    _ALIASES = {"path": "catalog", "name": "database"}  # noqa: RUF012 - dbt reads it off the class
-
     def __post_init__(self) -> None:
         try:
             for text in (self.catalog, *(other.get("catalog", "") for other in self.attach)):

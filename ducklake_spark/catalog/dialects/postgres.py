@@ -12,6 +12,7 @@ from sqlalchemy import (
     BigInteger,
     ColumnElement,
     Connection,
+    Double,
     Engine,
     FromClause,
     Numeric,
@@ -20,6 +21,7 @@ from sqlalchemy import (
     cast,
     create_engine,
     func,
+    literal,
     literal_column,
     text,
 )
@@ -146,6 +148,10 @@ class PostgresDatabase(CatalogDatabase):
     def number(self, text: ColumnElement[str]) -> ColumnElement[float]:
         # A cast to double precision fails for numbers too small for it.
         return case((self.bytewise(text).regexp_match(NUMBER_TEXT), cast(text, Numeric)))
+
+    def comparable(self, value: float) -> ColumnElement[float]:
+        # Compared with a double, every number of the table would be made one first.
+        return cast(literal(value, Double), Numeric(asdecimal=False))
 
     def covered(self, stats: FromClause) -> ColumnElement[bool]:
         # A longer text in an index makes the INSERT of its row fail.

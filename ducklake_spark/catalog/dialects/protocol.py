@@ -10,7 +10,18 @@ from contextlib import AbstractContextManager, nullcontext
 from enum import Enum, auto
 from typing import Any, ClassVar
 
-from sqlalchemy import ColumnElement, Connection, Engine, FromClause, Select, case, select, true
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Engine,
+    Float,
+    FromClause,
+    Select,
+    case,
+    literal,
+    select,
+    true,
+)
 
 
 class Failure(Enum):
@@ -52,7 +63,8 @@ class TimeShape(Enum):
 
 
 INTEGER_TEXT = "^-?[0-9]+$"
-NUMBER_TEXT = "^-?[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?$"
+# The fewer its groups, the faster in PostgreSQL.
+NUMBER_TEXT = "^-?[0-9]+[.]?[0-9]*([eE][+-]?[0-9]+)?$"
 
 
 class CatalogDatabase(ABC):
@@ -96,6 +108,10 @@ class CatalogDatabase(ABC):
     @abstractmethod
     def number(self, text: ColumnElement[str]) -> ColumnElement[float]:
         """The finite number in a statistics text, NULL if it is none; perhaps not exact."""
+
+    def comparable(self, value: float) -> ColumnElement[float]:
+        """A finite number to compare with those of `number`; perhaps not exact."""
+        return literal(value, Float)
 
     def shaped(self, text: ColumnElement[str], shape: TimeShape) -> ColumnElement[str]:
         """The text if it has this shape, NULL otherwise; compares byte by byte."""

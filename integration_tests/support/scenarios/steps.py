@@ -38,8 +38,6 @@ class Step:
     asks: Asks = field(default_factory=dict)
     is_commit: bool = True
     is_promotion: bool = False
-    # DuckDB lists the inlined deletes of a file again among the changes that end it.
-    repeats_deletes: bool = False
 
 
 def ours(act: Callable[[Transaction], object], holds: Holds | None = None, **more: Any) -> Step:

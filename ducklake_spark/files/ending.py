@@ -1,0 +1,42 @@
+"""Takes all rows of data files out of a table.
+
+A file of which rows are deleted in the catalog (FORMAT 1.16) does not end: DuckDB's list of changes
+would report those rows once more, and lose all others over a range of snapshots. It keeps a delete
+file of all the rest, as DuckDB has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ducklake_spark.catalog import Name, Transaction
+from ducklake_spark.spec.model import DataFile, Table
+from ducklake_spark.storage.delete_files import StagedDeleteFile, stage_delete
+
+_THREADS = 8
+
+
+def truncate(tx: Transaction, name: Name) -> None:
+    """Delete all rows of a table; adding files afterwards overwrites it."""
+    table = tx.table(name)
+    end_files(tx, table, tx.files(table))
+    tx.delete_inlined(table.name, [row.row_id for row in tx.inlined_rows(table)])
+
+
+def end_files(tx: Transaction, table: Table, files: Sequence[DataFile]) -> None:
+    """Delete all rows of data files."""
+
+    def stage(file: DataFile) -> tuple[int, StagedDeleteFile]:
+        gone = pa.array(file.inlined_deletes, pa.int64())
+        every = pa.array(range(file.record_count), pa.int64())
+        rest = every.filter(pc.invert(pc.is_in(every, value_set=gone)))
+        return file.id, stage_delete(table.location, file, rest, tx.snapshot.id + 1)
+
+    tx.end_files(table.name, [file.id for file in files if not file.inlined_deletes])
+    with ThreadPoolExecutor(_THREADS) as pool:
+        staged = dict(pool.map(stage, (file for file in files if file.inlined_deletes)))
+    tx.delete_rows(table.name, staged)

@@ -1,0 +1,106 @@
+"""Values as files hold them, made into what Spark shows, and back."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column as Expression
+from pyspark.sql import functions as F
+
+_SECOND = 1_000_000
+_INFINITY = 2**63 - 1
+
+
+def uuid_text(stored: Expression) -> Expression:
+    """DuckDB stores 16 bytes, Spark the text: told apart by their length."""
+    digits = F.lower(F.hex(stored))
+    groups = [F.substring(digits, at, size) for at, size in ((1, 8), (9, 4), (13, 4), (17, 4))]
+    text = F.concat_ws("-", *groups, F.substring(digits, 21, 12))
+    return F.when(F.length(stored) == 16, text).otherwise(stored.cast("string"))
+
+
+def time_text(stored: Expression) -> Expression:
+    """Microseconds of the day as DuckDB writes a time."""
+    return F.when(stored.isNotNull(), F.concat(_clock(stored, _SECOND), _fraction(stored, 6)))
+
+
+def time_ns_text(stored: Expression) -> Expression:
+    """The same of nanoseconds."""
+    text = F.concat(_clock(stored, 1_000 * _SECOND), _fraction(stored, 9))
+    return F.when(stored.isNotNull(), text)
+
+
+def timetz_text(stored: Expression) -> Expression:
+    """Microseconds of the day in UTC, which is all that a file keeps of a time with an offset."""
+    return F.concat(time_text(stored), F.lit("+00"))
+
+
+def interval_text(stored: Expression) -> Expression:
+    """Months, days and milliseconds, each in four bytes, as DuckDB writes an interval.
+
+    Spark's own intervals have either months or days. Parquet's are never negative.
+    """
+    digits = F.hex(stored)
+    months, days, millis = (_little_endian(digits, at) for at in (1, 9, 17))
+    clock = F.concat(_clock(millis, 1_000), _fraction(millis, 3))
+    parts = [
+        _counted(F.floor(months / 12), "year"),
+        _counted(months % 12, "month"),
+        _counted(days, "day"),
+        F.when((millis != 0) | ((months == 0) & (days == 0)), clock),
+    ]
+    return F.when(stored.isNotNull(), F.concat_ws(" ", *parts))
+
+
+def present_variant(stored: Expression) -> Expression:
+    """DuckDB stores NULL as a variant that holds nothing."""
+    return F.when(~F.is_variant_null(stored), stored)
+
+
+def _clock(stored: Expression, per_second: int) -> Expression:
+    seconds = F.floor(stored / per_second)
+    hours = F.floor(seconds / 3_600)
+    parts = (hours, F.floor(seconds / 60) % 60, seconds % 60)
+    padded = (
+        F.when(p < 10, F.concat(F.lit("0"), p.cast("string"))).otherwise(p.cast("string"))
+        for p in parts
+    )
+    return F.concat_ws(":", *padded)
+
+
+def _fraction(stored: Expression, digits: int) -> Expression:
+    rest = stored % 10**digits
+    padded = F.lpad(rest.cast("string"), digits, "0")
+    return F.when(rest == 0, "").otherwise(
+        F.concat(F.lit("."), F.regexp_replace(padded, "0+$", ""))
+    )
+
+
+def _little_endian(digits: Expression, start: int) -> Expression:
+    in_order = F.concat(*(F.substring(digits, start + at, 2) for at in (6, 4, 2, 0)))
+    return F.conv(in_order, 16, 10).cast("bigint")
+
+
+def _counted(number: Expression, unit: str) -> Expression:
+    name = F.when(number == 1, f" {unit}").otherwise(f" {unit}s")
+    return F.when(number != 0, F.concat(number.cast("string"), name))
+
+
+def time_as_timestamp(shown: Expression) -> Expression:
+    """That moment of the first day: microseconds in the file, of which DuckDB takes the time."""
+    return F.concat(F.lit("1970-01-01 "), shown).cast("timestamp_ntz")
+
+
+def from_nanos(stored: Expression) -> Expression:
+    """Nanoseconds as Spark's timestamp, which ends at microseconds: more is refused, not cut."""
+    too_fine = F.concat(
+        F.lit("A timestamp_ns value has digits below microseconds, which Spark cannot hold: "),
+        stored.cast("string"),
+    )
+    # Decimals divide exactly; a double has too few digits for nanoseconds.
+    micros = (stored.cast("decimal(20,0)") / F.lit(1000)).cast("bigint")
+    is_infinite = stored.isin(_INFINITY, -_INFINITY)
+    exact = (
+        F.when(is_infinite, stored)
+        .when(stored % 1000 != 0, F.raise_error(too_fine).cast("bigint"))
+        .otherwise(micros)
+    )
+    return F.timestamp_micros(exact).cast("timestamp_ntz")

@@ -1,0 +1,59 @@
+"""Files of a sensible size, once it is known what a write came to.
+
+How large files become shows only when they are there: a query may give a thousand tasks a few rows
+each, or one task everything. What came out far too small or too large is written once more, from
+the files and not from the query.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from math import ceil
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from ducklake_spark.spec.model import NewDataFile, Table
+from ducklake_spark.storage.filesystem import remove_file
+from ducklake_spark.storage.hadoop import hadoop_path
+from ducklake_spark.write.layout import sorted_within
+from ducklake_spark.write.options import target_file_size, writer_options
+
+# A handful of small files is no harm; to write them again is.
+_FEW = 4
+_GLOB = re.compile(r"([{}\[\]*?\\])")
+_SMALL = 4 * 1024 * 1024
+
+
+def refitted(
+    spark: SparkSession,
+    schema: StructType,
+    table: Table,
+    folder: str,
+    files: Sequence[NewDataFile],
+    options: Mapping[str, str],
+) -> bool:
+    """Write files of a folder again if need be; whether the folder has others now."""
+    target = target_file_size(options)
+    large = [file for file in files if file.file_size_bytes > 2 * target]
+    small = [file for file in files if file.file_size_bytes < min(_SMALL, target // 2)]
+
+    def again(members: Sequence[NewDataFile]) -> DataFrame:
+        paths = [hadoop_path(file.path.under(table.location)) for file in members]
+        return spark.read.schema(schema).parquet(*(_GLOB.sub(r"\\\1", path) for path in paths))
+
+    def replace(members: Sequence[NewDataFile], frame: DataFrame, most: int) -> None:
+        writer = frame.write.options(**writer_options(options)).mode("append")
+        writer.option("maxRecordsPerFile", most).parquet(hadoop_path(folder))
+        for file in members:
+            remove_file(file.path.under(table.location))
+
+    if len(small) > _FEW:
+        total = sum(file.file_size_bytes for file in small)
+        joined = again(small).coalesce(ceil(total / target))
+        replace(small, sorted_within(joined, table, options), 0)
+    for file in large:
+        pieces = ceil(file.file_size_bytes / target)
+        replace([file], again([file]), ceil(file.record_count / pieces))
+    return len(small) > _FEW or bool(large)

@@ -1,0 +1,123 @@
+"""dbt's own tests of documentation: comments, docs generate, the catalog."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from dbt.tests.adapter.basic.expected_catalog import (
+    base_expected_catalog,
+    expected_references_catalog,
+)
+from dbt.tests.adapter.basic.test_docs_generate import BaseDocsGenerate, BaseDocsGenReferences
+from dbt.tests.adapter.basic.test_get_catalog_for_single_relation import (
+    BaseGetCatalogForSingleRelation,
+)
+from dbt.tests.adapter.persist_docs.test_persist_docs import (
+    BasePersistDocs,
+    BasePersistDocsAllColumnsMissing,
+    BasePersistDocsColumnMissing,
+    BasePersistDocsCommentOnQuotedColumn,
+    BasePersistDocsQuotedColumnCaseSensitive,
+)
+
+
+class TestPersistDocs(BasePersistDocs):
+    pass
+
+
+class TestPersistDocsColumnMissing(BasePersistDocsColumnMissing):
+    pass
+
+
+class TestPersistDocsAllColumnsMissing(BasePersistDocsAllColumnsMissing):
+    pass
+
+
+class TestPersistDocsQuotedColumnCaseSensitive(BasePersistDocsQuotedColumnCaseSensitive):
+    pass
+
+
+class TestPersistDocsCommentOnQuotedColumn(BasePersistDocsCommentOnQuotedColumn):
+    pass
+
+
+_TYPES = {
+    "id_type": "bigint",
+    "text_type": "string",
+    "time_type": "timestamp",
+    "view_type": "view",
+    "table_type": "table",
+}
+
+
+class _TableStats:
+    """Equal to the statistics of a table: their values differ from run to run."""
+
+    def __eq__(self, found: object) -> bool:
+        return isinstance(found, dict) and set(found) >= {"row_count", "bytes", "files"}
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class _NoStats(_TableStats):
+    """Equal to the statistics of a view."""
+
+    def __eq__(self, found: object) -> bool:
+        return isinstance(found, dict) and "row_count" not in found
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class TestDocsGenerate(BaseDocsGenerate):
+    @pytest.fixture(scope="class")
+    def expected_catalog(self, project: Any) -> Any:
+        return base_expected_catalog(
+            project, role=None, model_stats=_NoStats(), seed_stats=_TableStats(), **_TYPES
+        )
+
+
+class TestDocsGenReferences(BaseDocsGenReferences):
+    @pytest.fixture(scope="class")
+    def expected_catalog(self, project: Any) -> Any:
+        return expected_references_catalog(
+            project,
+            role=None,
+            bigint_type="bigint",
+            model_stats=_TableStats(),
+            seed_stats=_TableStats(),
+            view_summary_stats=_NoStats(),
+            **_TYPES,
+        )
+
+
+class TestGetCatalogForSingleRelation(BaseGetCatalogForSingleRelation):
+    @pytest.fixture(scope="class")
+    def expected_catalog_my_seed(self, project: Any) -> Any:
+        return _SingleCatalog(project, "my_seed", "table")
+
+    @pytest.fixture(scope="class")
+    def expected_catalog_my_view_model(self, project: Any) -> Any:
+        return _SingleCatalog(project, "my_view_model", "view")
+
+
+class _SingleCatalog:
+    """Equal to what the catalog says of one relation of the suite's columns."""
+
+    def __init__(self, project: Any, name: str, kind: str) -> None:
+        self.expected = (project.database, project.test_schema, name, kind)
+
+    def __eq__(self, found: Any) -> bool:
+        facts = found.metadata
+        types = {name: column.type for name, column in found.columns.items()}
+        assert (facts.database, facts.schema, facts.name, facts.type) == self.expected
+        assert types == {
+            "id": "bigint",
+            "first_name": "string",
+            "email": "string",
+            "ip_address": "string",
+            "updated_at": "timestamp",
+        }
+        return True
+
+    __hash__ = None  # type: ignore[assignment]

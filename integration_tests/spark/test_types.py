@@ -1,0 +1,142 @@
+"""Every type of DuckLake, as DuckDB writes it to files and to the catalog, and as Spark does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ducklake_spark.errors import UnsupportedFeatureError
+from ducklake_spark.scan import read_table
+from ducklake_spark.session import Session
+from ducklake_spark.write import append
+from support.lakes import LakeAddress, file_lake
+from support.oracle import Oracle
+from support.reader import duck_rows
+from support.spark_rows import spark_rows
+from support.values import VALUES, value_rows
+
+# Spark shows these and cannot write them.
+READ_ONLY = ("TIMESTAMP_NS", "TIMETZ", "INTERVAL")
+# Spark ends at microseconds, and refuses more; of milliseconds it knows no infinity. Files hold
+# 128-bit integers as doubles, and so does Spark, also those of the catalog.
+WITHOUT = {
+    "TIMESTAMP_NS": ["'1969-12-31 23:59:59.999999'", "'infinity'"],
+    "HUGEINT": ["0", "-12345"],
+    "TIMESTAMP_MS": ["'1969-12-31 23:59:59.999'"],
+}
+KINDS = tuple(VALUES)
+WRITABLE = tuple(kind for kind in KINDS if kind not in READ_ONLY)
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> LakeAddress:
+    return file_lake("sqlite", tmp_path)
+
+
+def create(duck: Oracle, kinds: tuple[str, ...], inlined: bool) -> None:
+    columns = ", ".join(f"c{at} {kind}" for at, kind in enumerate(kinds))
+    duck.run(f"CALL lake.set_option('data_inlining_row_limit', {100 if inlined else 0})")
+    duck.run(f"CREATE TABLE t ({columns})")
+    duck.run(f"INSERT INTO t VALUES {', '.join(value_rows(kinds))}")
+
+
+@pytest.fixture(autouse=True)
+def values_that_spark_can_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind, values in WITHOUT.items():
+        monkeypatch.setitem(VALUES, kind, values)
+
+
+def read_both(lake: LakeAddress, session: Session, name: str) -> tuple[list[Any], list[Any]]:
+    with lake.open() as catalog, Oracle(lake) as duck:
+        reader = catalog.at()
+        table = reader.table(name)
+        ours = spark_rows(read_table(session, reader, table), table.columns)
+        theirs = [list(row.values()) for row in duck_rows(duck, table, name)]
+        return sorted(map(repr, ours)), sorted(map(repr, theirs))
+
+
+@pytest.mark.parametrize("inlined", [False, True])
+def test_spark_reads_what_duckdb_writes(lake: LakeAddress, session: Session, inlined: bool) -> None:
+    with Oracle(lake) as duck:
+        create(duck, KINDS, inlined)
+    ours, theirs = read_both(lake, session, "t")
+    assert ours == theirs
+
+
+def test_duckdb_reads_what_spark_writes(
+    lake: LakeAddress, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What Spark writes for a time is a moment of a day, which ends before that.
+    monkeypatch.setitem(VALUES, "TIME", [v for v in VALUES["TIME"] if "24" not in v])
+    with Oracle(lake) as duck:
+        create(duck, WRITABLE, False)
+        duck.run("CREATE TABLE copy AS FROM t LIMIT 0")
+    with lake.open() as catalog, catalog.transaction() as tx:
+        append(tx, "copy", read_table(session, tx, tx.table("t")))
+    with lake.open() as catalog, Oracle(lake) as duck:
+        table = catalog.at().table("copy")
+        written = [list(row.values()) for row in duck_rows(duck, table, "copy")]
+        original = [list(row.values()) for row in duck_rows(duck, table, "t")]
+        assert sorted(map(repr, written)) == sorted(map(repr, original))
+    ours, theirs = read_both(lake, session, "copy")
+    assert ours == theirs
+
+
+def test_types_of_text_are_shown_as_duckdb_shows_them(lake: LakeAddress, session: Session) -> None:
+    columns = "iv INTERVAL, tz TIMETZ, tm TIME, u UUID"
+    rows = """
+        ('14 months 3 days 01:02:03.004', '10:00:01.5+02', '24:00:00', uuid()),
+        ('400 days 25:00:00', '00:00:00+00', '23:59:59.000001', NULL),
+        ('1 year 1 day', '10:00:00-05:30', '00:00:00.5', NULL),
+        ('0 days', NULL, NULL, NULL), (NULL, NULL, NULL, NULL)
+    """
+    with Oracle(lake) as duck:
+        duck.run("CALL lake.set_option('data_inlining_row_limit', 0)")
+        duck.run(f"CREATE TABLE t ({columns})", f"INSERT INTO t VALUES {rows}")
+        expected = duck.rows("SELECT iv::VARCHAR, tz::VARCHAR, tm::VARCHAR, u::VARCHAR FROM t")
+    with lake.open() as catalog:
+        reader = catalog.at()
+        found = read_table(session, reader, reader.table("t")).collect()
+    assert sorted(map(repr, map(tuple, found))) == sorted(map(repr, expected))
+
+
+def test_variants_and_geometries_are_read(lake: LakeAddress, session: Session) -> None:
+    with Oracle(lake) as duck:
+        duck.run(
+            "CREATE TABLE v (id INTEGER, v VARIANT)",
+            "INSERT INTO v VALUES (1, 42::VARIANT), (2, {'a': [1, 2], 'b': 'x'}::VARIANT),"
+            " (3, NULL)",
+            "CREATE TABLE g (id INTEGER, g GEOMETRY)",
+            "INSERT INTO g VALUES (1, 'POINT(1 2)'::GEOMETRY), (2, NULL)",
+            "CREATE TABLE none (v VARIANT, g GEOMETRY, ns TIME_NS)",
+        )
+    with lake.open() as catalog:
+        reader = catalog.at()
+        variants = read_table(session, reader, reader.table("v")).selectExpr("id", "to_json(v)")
+        assert sorted(map(tuple, variants.collect())) == [
+            (1, "42"),
+            (2, '{"a":[1,2],"b":"x"}'),
+            (3, None),
+        ]
+        geometries = read_table(session, reader, reader.table("g"))
+        point = bytes.fromhex("0101000000000000000000f03f0000000000000040")
+        assert sorted(map(tuple, geometries.collect())) == [(1, point), (2, None)]
+        assert read_table(session, reader, reader.table("none")).collect() == []
+
+
+@pytest.mark.parametrize(
+    "kind", ["TIMESTAMP_NS", "TIMETZ", "INTERVAL", "TIME_NS", "VARIANT", "GEOMETRY"]
+)
+def test_what_spark_cannot_write_is_refused_by_name(
+    lake: LakeAddress, session: Session, kind: str
+) -> None:
+    with Oracle(lake) as duck:
+        duck.run(f"CREATE TABLE t (id INTEGER, odd {kind})")
+    with (
+        lake.open() as catalog,
+        pytest.raises(UnsupportedFeatureError, match="'odd'"),
+        catalog.transaction() as tx,
+    ):
+        append(tx, "t", session.spark.sql("SELECT 1 AS id"))

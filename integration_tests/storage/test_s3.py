@@ -1,0 +1,92 @@
+"""Our side of an object store: a lake's files on an S3 that runs on this machine."""
+
+from __future__ import annotations
+
+import urllib.request
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from ducklake_spark.catalog import Catalog, Field
+from ducklake_spark.spec.paths import StoredPath
+from ducklake_spark.storage.delete_files import read_delete_file, stage_delete
+from ducklake_spark.storage.filesystem import (
+    list_files,
+    locate,
+    move_file,
+    remove_file,
+    remove_tree,
+)
+from ducklake_spark.storage.footers import describe_file
+
+moto = pytest.importorskip("moto.server", reason="moto comes with the dev extra")
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[str]:
+    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def bucket(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    for name, value in {
+        "AWS_ENDPOINT_URL": endpoint,
+        "AWS_ACCESS_KEY_ID": "any",
+        "AWS_SECRET_ACCESS_KEY": "any",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }.items():
+        monkeypatch.setenv(name, value)
+    name = f"lake-{uuid.uuid4().hex[:12]}"
+    with urllib.request.urlopen(urllib.request.Request(f"{endpoint}/{name}", method="PUT")):
+        return name
+
+
+@pytest.mark.parametrize("scheme", ["s3", "s3a"])
+def test_files_are_listed_moved_and_removed_whatever_their_names(bucket: str, scheme: str) -> None:
+    folder = f"{scheme}://{bucket}/data/main/t/"
+    file_system, inner = locate(f"{folder}a b%20=é.parquet")
+    with file_system.open_output_stream(inner) as out:
+        out.write(b"x")
+    assert list_files(folder) == ["a b%20=é.parquet"]
+    move_file(f"{folder}a b%20=é.parquet", f"{folder}k=1%2F/z.parquet")
+    assert list_files(folder) == ["k=1%2F/z.parquet"]
+    remove_file(f"{folder}k=1%2F/z.parquet")
+    remove_file(f"{folder}k=1%2F/z.parquet")
+    assert list_files(folder) == []
+    remove_tree(folder)
+    remove_tree(f"{folder}never/")
+
+
+def test_a_lake_on_s3_takes_files_and_deletes(bucket: str, tmp_path: Path) -> None:
+    data_path = f"s3://{bucket}/lake/"
+    with Catalog.open(f"sqlite:{tmp_path}/catalog.sqlite", data_path=data_path) as catalog:
+        with catalog.transaction() as tx:
+            table = tx.create_table("t", [Field("id", "int64")])
+        with catalog.transaction() as tx:
+            table = tx.table("t")
+            path = StoredPath("ducklake-one.parquet")
+            file_system, inner = locate(path.under(table.location))
+            pq.write_table(pa.table({"id": [1, 2, 3]}), inner, filesystem=file_system)
+            new = describe_file(table.location, path, table.columns)
+            assert (new.record_count, new.stats[0].max_value) == (3, "3")
+            tx.add_files("t", [new])
+        for position in (1, 2):
+            with catalog.transaction() as tx:
+                (file,) = tx.files(tx.table("t"))
+                staged = stage_delete(table.location, file, [position], tx.snapshot.id + 1)
+                tx.delete_rows("t", {file.id: staged})
+        reader = catalog.at()
+        (file,) = reader.files(reader.table("t"))
+        assert file.path == f"{data_path}main/t/ducklake-one.parquet"
+        assert file.delete_file is not None
+        assert read_delete_file(file.delete_file)["pos"].to_pylist() == [1, 2]
+        assert len(list_files(f"{data_path}main/t/")) == 3
