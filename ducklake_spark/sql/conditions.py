@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
+from itertools import chain
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -64,9 +65,16 @@ Condition = Test | Both | Either
 
 def all_of(parts: list[Condition]) -> Condition | None:
     """What all of them demand; None if that is nothing."""
-    if not parts:
-        return None
-    return parts[0] if len(parts) == 1 else Both(tuple(parts))
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    flat = (part.parts if isinstance(part, Both) else (part,) for part in parts)
+    return Both(tuple(chain.from_iterable(flat)))
+
+
+def any_of(parts: list[Condition]) -> Condition:
+    """What one of them at least demands."""
+    flat = (part.parts if isinstance(part, Either) else (part,) for part in parts)
+    return Either(tuple(chain.from_iterable(flat)))
 
 
 def is_true_of_null(condition: Condition) -> bool:

@@ -18,9 +18,9 @@ from ducklake_spark.spec.names import fold
 from ducklake_spark.sql.conditions import (
     Both,
     Condition,
-    Either,
     Test,
     all_of,
+    any_of,
     is_true_of_null,
     renamed,
     widened,
@@ -50,7 +50,10 @@ def demands_of(query: str, outer: Condition | None = None) -> Demands:
     if tree is None:
         return {}
     analysis = _Analysis(_uses(tree))
-    analysis.query(tree, outer)
+    try:
+        analysis.query(tree, outer)
+    except RecursionError:  # thousands of conditions, which Spark may still take
+        return {}
     return analysis.found
 
 
@@ -60,7 +63,10 @@ def condition_of(text: str, names: Sequence[str]) -> Condition | None:
     known = {fold(name) for name in names}
     parts: list[Condition] = []
     for part in _demanded(text):
-        condition, tables = _condition(part)
+        try:
+            condition, tables = _condition(part)
+        except RecursionError:
+            continue
         if condition is not None and tables <= known:
             parts.append(condition)
     return all_of(parts)
@@ -81,7 +87,10 @@ def equalities_of(text: str, left: str, right: str) -> list[tuple[str, str]]:
 def _demanded(text: str) -> list[exp.Expr]:
     """The parts of a condition that all must hold."""
     tree = _parsed(text)
-    return list(_conjuncts(tree)) if tree is not None else []
+    try:
+        return list(_conjuncts(tree)) if tree is not None else []
+    except RecursionError:
+        return []
 
 
 def _parsed(query: str) -> exp.Expr | None:
@@ -350,7 +359,7 @@ def _combined(node: exp.And | exp.Or) -> tuple[Condition | None, set[str]]:
     if isinstance(node, exp.Or):
         if left is None or right is None:
             return None, set()
-        return Either((left, right)), tables
+        return any_of([left, right]), tables
     known = [part for part in (left, right) if part is not None]
     return all_of(known), tables
 

@@ -274,3 +274,16 @@ def test_equalities_of_joins() -> None:
     on = "s.a = t.b AND t.`C` = (s.c) AND t.d = 1 AND t.e > s.e AND t.f <=> s.f AND s.g = s.h"
     assert equalities_of(on, "t", "s") == [("b", "a"), ("c", "c")]
     assert equalities_of("t.a = s.a OR t.b = s.b", "t", "s") == []
+
+
+def test_long_chains_of_conditions() -> None:
+    either = " OR ".join(f"x = {at}" for at in range(60))
+    found = demands_of(f"SELECT * FROM t WHERE ({either}) AND a = 1 AND b = 2 AND c = 3")
+    (demand,) = found.values()
+    assert isinstance(demand, Both)
+    assert [len(part.parts) if isinstance(part, Either) else 1 for part in demand.parts] == [
+        60, 1, 1, 1,
+    ]  # fmt: skip
+    endless = " OR ".join(f"x = {at}" for at in range(20_000))
+    demands_of(f"SELECT * FROM t WHERE {endless}")
+    condition_of(endless, ["t", ""])
