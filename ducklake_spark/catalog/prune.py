@@ -57,8 +57,11 @@ _SHAPES = {
 # a column promoted from float32 stands for the 32-bit float nearest to it.
 _MARGIN = 1e-6
 _LEAST_MARGIN = 1e-44  # the smallest 32-bit floats have hardly a digit
-# Longer lists are left to `might_match`.
+# Longer lists, and conditions that databases would find too long or too deep to parse, are left to
+# `might_match`.
 _MAX_VALUES = 50
+_MAX_PARTS = 100
+_MAX_DEPTH = 4
 
 
 def not_ruled_out(
@@ -71,13 +74,27 @@ def not_ruled_out(
     f = tables.data_file.c
     among = select(f.data_file_id).where(f.table_id == table_id)
     demands = _by_column(predicate) if isinstance(predicate, AllOf) else [predicate]
-    found = [_ruled_out(database, table_id, demand, types) for demand in demands]
+    found = [
+        _ruled_out(database, table_id, demand, types)
+        for demand in demands
+        if _size(demand) <= _MAX_PARTS and _depth(demand) <= _MAX_DEPTH
+    ]
     conditions = [
         database.difference(f.data_file_id, among, excluded)
         for excluded in found
         if excluded is not None
     ]
     return and_(*conditions) if conditions else None
+
+
+def _size(predicate: Predicate) -> int:
+    parts = predicate.parts if isinstance(predicate, (AllOf, AnyOf)) else ()
+    return sum(map(_size, parts)) or 1
+
+
+def _depth(predicate: Predicate) -> int:
+    parts = predicate.parts if isinstance(predicate, (AllOf, AnyOf)) else ()
+    return 1 + max(map(_depth, parts), default=0)
 
 
 def _ruled_out(

@@ -25,6 +25,7 @@ from ducklake_spark.scan.places import POSITION_BITS
 from ducklake_spark.scan.table import PLACE, ROW_ID, SNAPSHOT_ID, read_whole_files
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import ChangedFile, InlinedRow, Table, TableChanges
+from ducklake_spark.spec.names import backticked
 from ducklake_spark.storage.delete_files import SNAPSHOT_COLUMN, read_delete_file
 
 _ENDED = "_ducklake_ended"
@@ -120,7 +121,7 @@ class _Feed:
         """The frame under the names that DuckDB gives."""
         names = ["snapshot_id", "rowid", *("change_type" for _ in change)]
         columns: list[Expression | str] = [F.col(_AT), F.col(ROW_ID), *map(F.col, change)]
-        columns += [F.col(f"`{c.name.replace('`', '``')}`") for c in self._table.columns]
+        columns += [F.col(backticked(c.name)) for c in self._table.columns]
         return frame.select(*columns).toDF(*names, *(c.name for c in self._table.columns))
 
     def _may_shrink(self, changed: ChangedFile) -> bool:
@@ -168,7 +169,7 @@ class _Feed:
             known = F.broadcast(self._session.spark.createDataFrame(listed))
             found = frame.join(known, ordinal == F.col(_ORDINAL), "left")
             frame = found.withColumn(_ENDED, F.coalesce(F.col(_ENDED), F.col(_FILE_ENDED)))
-        names = [f"`{c.name.replace('`', '``')}`" for c in self._table.columns]
+        names = [backticked(c.name) for c in self._table.columns]
         return frame.select(*names, ROW_ID, SNAPSHOT_ID, _ENDED)
 
     def _inlined(self, rows: Sequence[InlinedRow]) -> DataFrame:

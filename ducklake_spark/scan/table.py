@@ -40,6 +40,7 @@ from ducklake_spark.scan.types import (
 )
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import Column, DataFile, InlinedRow, MappedName, NameMapping, Table
+from ducklake_spark.spec.names import backticked
 from ducklake_spark.spec.predicates import Predicate
 
 ROW_ID = "_ducklake_row_id"
@@ -253,7 +254,7 @@ class _Scan:
                 values.append(decoded(initial, column).alias(column.name))
                 continue
             fields.append(T.StructField(entry.source_name, _named_type(column, entry), True))
-            stored = _reshaped(F.col(_quoted(entry.source_name)), column, entry)
+            stored = _reshaped(F.col(backticked(entry.source_name)), column, entry)
             values.append(decoded(stored, column).alias(column.name))
         return fields, values
 
@@ -277,10 +278,6 @@ def _with_id(name: str, field_id: int) -> T.StructField:
 def _stored_name(column: Column) -> str:
     # Unlike any name a file or a metadata column may have.
     return f"_ducklake_column_{column.id}"
-
-
-def _quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"
 
 
 # --- name mappings ---

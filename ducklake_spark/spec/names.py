@@ -25,6 +25,11 @@ def fold(name: str) -> str:
 _ASCII_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 
 
+def backticked(name: str) -> str:
+    """A name in backticks, as Spark takes any."""
+    return "`" + name.replace("`", "``") + "`"
+
+
 def quote(name: str) -> str:
     """The identifier in double quotes, as SQL and the change grammar write it."""
     return '"' + name.replace('"', '""') + '"'

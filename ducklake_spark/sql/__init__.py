@@ -4,7 +4,7 @@ from ducklake_spark.sql.execute import Executor
 from ducklake_spark.sql.failures import query_error
 from ducklake_spark.sql.procedures import PROCEDURES, Procedure
 from ducklake_spark.sql.result import Outcome, Result
-from ducklake_spark.sql.tokens import split_statements
+from ducklake_spark.sql.tokens import is_ended, split_statements
 from ducklake_spark.sql.workspace import Workspace
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Procedure",
     "Result",
     "Workspace",
+    "is_ended",
     "query_error",
     "split_statements",
 ]

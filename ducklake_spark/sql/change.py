@@ -211,6 +211,8 @@ def _outcome(
 
 
 def _predicate(scope: Scope, table: Table, condition: str, name: str) -> Predicate | None:
+    if not scope.workspace.pruning:
+        return None
     return predicate_of(condition_of(condition, [name, ""]), table, scope.time_zone())
 
 
@@ -299,7 +301,8 @@ def _merge_predicate(
     scope: Scope, work: Work, table: Table, wanted: Merge, alias: str, source: DataFrame
 ) -> Predicate | None:
     """What a row of the target must be like to be matched at all."""
-    if any(when.when == "not matched by source" for when in wanted.clauses):
+    by_source = any(when.when == "not matched by source" for when in wanted.clauses)
+    if by_source or not scope.workspace.pruning:
         return None
     found = [predicate_of(condition_of(wanted.on, [alias]), table, scope.time_zone())]
     columns = {fold(column.name): column for column in table.columns}

@@ -10,8 +10,9 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
+from itertools import chain
 from typing import Any
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from sqlglot import exp
 
@@ -33,15 +34,20 @@ from ducklake_spark.spec.values import format_text, to_physical
 
 _ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d:\d\d(?:\.\d{1,6})?)?")
 _EXACT_IN_DOUBLE = 2**53
+_WHOLE = ("tinyint", "smallint", "int", "bigint")
 
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """A column against constants: =, <, <=, >, >=, in, like, null, not null."""
+    """A column against constants: =, <, <=, >, >=, in, like, null, not null.
+
+    `widened`: Spark may compare values of another type, made of the column's.
+    """
 
     column: str
     operator: str
     values: tuple[exp.Expr, ...] = ()
+    widened: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +65,16 @@ Condition = Test | Both | Either
 
 def all_of(parts: list[Condition]) -> Condition | None:
     """What all of them demand; None if that is nothing."""
-    if not parts:
-        return None
-    return parts[0] if len(parts) == 1 else Both(tuple(parts))
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    flat = (part.parts if isinstance(part, Both) else (part,) for part in parts)
+    return Both(tuple(chain.from_iterable(flat)))
+
+
+def any_of(parts: list[Condition]) -> Condition:
+    """What one of them at least demands."""
+    flat = (part.parts if isinstance(part, Either) else (part,) for part in parts)
+    return Either(tuple(chain.from_iterable(flat)))
 
 
 def is_true_of_null(condition: Condition) -> bool:
@@ -87,6 +100,13 @@ def renamed(condition: Condition, names: Mapping[str, str]) -> Condition | None:
             found = [renamed(part, names) for part in parts]
             known = tuple(part for part in found if part is not None)
             return Either(known) if len(known) == len(found) else None
+
+
+def widened(condition: Condition) -> Condition:
+    """The condition about the result of a UNION, whose type may not be that of all its parts."""
+    if isinstance(condition, Test):
+        return replace(condition, widened=True)
+    return replace(condition, parts=tuple(widened(part) for part in condition.parts))
 
 
 # --- as a predicate of a table ---
@@ -119,6 +139,8 @@ def _tested(test: Test, column: Column, time_zone: str) -> Predicate | None:
         return IsNull(column_id)
     if operator == "not null":
         return IsNotNull(column_id)
+    if test.widened and not _same_when_widened(column.type, time_zone):
+        return None
     if operator == "like":
         prefix = _like_prefix(test.values[0])
         return StartsWith(column_id, prefix) if prefix and column.type.name == "varchar" else None
@@ -131,6 +153,13 @@ def _tested(test: Test, column: Column, time_zone: str) -> Predicate | None:
         return None  # Spark compares their texts
     compared: Operator = operator  # type: ignore[assignment]
     return Comparison(column_id, compared, values[0])
+
+
+def _same_when_widened(data_type: DataType, time_zone: str) -> bool:
+    """Whether values compare alike as any type that a UNION can make of them."""
+    if data_type.name in ("timestamp", "timestamp_s", "timestamp_ms"):
+        return time_zone in ("UTC", "Etc/UTC", "Z")
+    return data_type.name in (*SIGNED, *UNSIGNED, *FLOATS, "boolean", "date", "timestamptz")
 
 
 def predicate_text(predicate: Predicate, table: Table) -> str:
@@ -179,8 +208,9 @@ def _number(node: exp.Expr) -> Decimal | None:
     if isinstance(node, exp.Neg):
         positive = _number(node.this)
         return None if positive is None else -positive
-    if isinstance(node, exp.Cast) and _is_number(node.this):
-        node = node.this  # sqlglot's reading of 10L
+    if isinstance(node, exp.Cast) and _is_number(node.this) and node.this.this.isdecimal():
+        # sqlglot's reading of 10L. A type that rounds would give another number.
+        node = node.this if node.to.is_type(*_WHOLE) else node
     return Decimal(node.this) if _is_number(node) else None
 
 
@@ -190,7 +220,7 @@ def _is_number(node: exp.Expr) -> bool:
 
 def _integer(node: exp.Expr, *_: object) -> Any:
     number = _number(node)
-    if number is None or number != int(number) or abs(number) > _EXACT_IN_DOUBLE:
+    if number is None or number != int(number) or abs(number) >= _EXACT_IN_DOUBLE:
         return None
     return int(number)
 
@@ -227,7 +257,8 @@ def _moment(node: exp.Expr) -> tuple[str, datetime.datetime] | None:
     text = node.this if isinstance(node, exp.Literal) and node.is_string else None
     if text is None or not _ISO.fullmatch(text):
         return None
-    return claimed, datetime.datetime.fromisoformat(text)
+    moment = datetime.datetime.fromisoformat(text)
+    return None if claimed == "DATE" and moment.time() != datetime.time() else (claimed, moment)
 
 
 def _date(node: exp.Expr, data_type: DataType, _: str) -> Any:
@@ -248,7 +279,10 @@ def _timestamptz(node: exp.Expr, data_type: DataType, time_zone: str) -> Any:
     found = _moment(node)
     if found is None or found[0] not in ("", "DATE", "TIMESTAMP", "TIMESTAMP_LTZ"):
         return None
-    here = found[1].replace(tzinfo=ZoneInfo(time_zone))
+    try:
+        here = found[1].replace(tzinfo=ZoneInfo(time_zone))
+    except ZoneInfoNotFoundError:
+        return None  # +02:00 and other zones that only Spark knows
     if here.utcoffset() != here.replace(fold=1).utcoffset():
         return None  # a moment that the clock shows twice, or never
     return to_physical(here, data_type)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ducklake_spark.spec.model import Column, Table
 from ducklake_spark.sql.splice import Edit, spliced
-from ducklake_spark.sql.tokens import Cursor, literal
+from ducklake_spark.sql.tokens import Cursor, literal, quoted
 
 
 def with_defaults(query: str, table: Table, names: Sequence[str]) -> str:
@@ -14,7 +14,7 @@ def with_defaults(query: str, table: Table, names: Sequence[str]) -> str:
     cursor = Cursor(query)
     if not cursor.accept("VALUES"):
         return query
-    columns = [table.column(f"`{name}`") for name in names] or list(table.columns)
+    columns = [table.column(quoted(name)) for name in names] or list(table.columns)
     edits: list[Edit] = []
     while cursor.accept("("):
         for column in columns:

@@ -167,7 +167,7 @@ def create_view(scope: Scope, work: Work, to: Relation, wanted: CreateView) -> O
         raise InvalidDefinitionError(
             f"The view {to} names {len(names)} columns, and its query gives {len(frame.columns)}."
         )
-    text = wanted.query.strip()
+    text = scope.qualified(wanted.query, to.lake).strip()
     stored, dialect = portable(text, to.lake, str(to))
     tags = {SPARK_TEXT: text} | ({"comment": wanted.comment} if wanted.comment else {})
     tags |= {f"comment.{name}": comment for name, comment in wanted.columns if comment}

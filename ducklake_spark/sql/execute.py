@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from ducklake_spark.errors import AlreadyExistsError, NotFoundError
 from ducklake_spark.sql import change, define, inform
+from ducklake_spark.sql.failures import query_error
 from ducklake_spark.sql.functions import FUNCTIONS, evaluated
 from ducklake_spark.sql.parser import parse
 from ducklake_spark.sql.procedures import Procedure
@@ -179,12 +181,13 @@ class Executor:
         return self._written(to.lake, lambda work: _do(scope, work, to, statement))
 
     def _is_ours(self, scope: Scope, statement: OnRelation, name: tuple[str, ...]) -> bool:
-        """Whether a statement is about a relation of a lake and not about one of Spark's."""
+        """Whether a statement is about a relation of a lake and not about one of Spark's, which
+        wins where a name of one or two parts fits both, as it does in queries."""
         if len(name) > 2:
             return self.workspace.lake_named(name[0]) is not None
         if isinstance(statement, (CreateTable, CreateView)):
             return True
-        return scope.knows(name) or not scope.spark_has(name)
+        return not scope.spark_has(name)
 
     def _written(self, lake: str, do: Callable[[Work], Outcome]) -> Outcome:
         with self.workspace.writing(lake) as work:
@@ -198,7 +201,10 @@ def _do(scope: Scope, work: Work, to: Relation, statement: OnRelation) -> Outcom
     """Carry out a statement on a relation, within a transaction's work."""
     scope.read_through(to.lake, work.tx)
     carry_out = _DOERS[type(statement)]
-    return carry_out(scope, work, to, statement)
+    try:
+        return carry_out(scope, work, to, statement)
+    except PySparkException as error:  # of rows that are only computed when they are written
+        raise query_error(error, scope.last) from error
 
 
 _DOERS: Mapping[type, Callable[[Scope, Work, Relation, Any], Outcome]] = {

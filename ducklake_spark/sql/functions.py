@@ -14,7 +14,6 @@ from ducklake_spark.scan import table_changes, table_deletions, table_insertions
 from ducklake_spark.spec.model import Commit
 from ducklake_spark.sql.parse_changes import arguments
 from ducklake_spark.sql.scope import Scope, TableFunction
-from ducklake_spark.sql.splice import Spliced
 from ducklake_spark.sql.tokens import Cursor, literal
 
 _SNAPSHOTS = (
@@ -34,7 +33,7 @@ def evaluated(scope: Scope, text: str) -> tuple[list[Any], dict[str, Any]]:
         return [], {}
     listed = ", ".join(f"{expression} AS a{at}" for at, (_, expression) in enumerate(given))
     query = f"SELECT {listed}"
-    row = scope.run(Spliced(query, query)).toArrow().to_pylist()[0]
+    row = scope.query(query).toArrow().to_pylist()[0]
     by_place = [row[f"a{at}"] for at, (name, _) in enumerate(given) if name is None]
     by_name = {name: row[f"a{at}"] for at, (name, _) in enumerate(given) if name is not None}
     return by_place, by_name

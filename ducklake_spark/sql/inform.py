@@ -217,6 +217,7 @@ def explain(scope: Scope, wanted: Explain) -> DataFrame:
     """Ours before Spark's: which files each table is read from, and what left out the others."""
     query = scope.splice(wanted.query)
     lines = [_scan_line(scan) for scan in scope.scans]
+    scope.run(query)  # Spark's EXPLAIN would give an error as a plan
     mode = "" if wanted.mode == "simple" else wanted.mode.upper() + " "
     plan = scope.run(Spliced(query.original, f"EXPLAIN {mode}{query.text}"))
     text = plan.collect()[0][0]

@@ -6,6 +6,7 @@ from typing import Literal
 
 from ducklake_spark.errors import StatementError, UnsupportedFeatureError
 from ducklake_spark.sql.parse_definitions import rest_of
+from ducklake_spark.sql.references import take_travel
 from ducklake_spark.sql.statements import (
     Delete,
     Insert,
@@ -211,11 +212,7 @@ def _source(cursor: Cursor) -> tuple[str, str | None]:
     parts = cursor.dotted("a table, or a query in parentheses")
     if cursor.sees("("):
         cursor.skip_group()
-    while not cursor.done and cursor.sees_any("VERSION", "TIMESTAMP", "FOR"):
-        cursor.until("AS", "ON")
-        cursor.expect("AS")
-        cursor.expect("OF")
-        cursor.take()
+    take_travel(cursor)
     text = cursor.text[start : cursor.peek(-1).end]
     alias = _alias(cursor, "ON") or parts[-1]
     return f"SELECT * FROM {text} AS {quoted(parts[-1])}", alias  # noqa: S608 - the user's own

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from ducklake_spark.errors import UnsupportedFeatureError
 from ducklake_spark.spec.names import quote
@@ -110,6 +111,8 @@ def _create_view(cursor: Cursor, replace: bool) -> Statement:
             comment = cursor.string()
         else:
             raise cursor.error("AS")
+    if cursor.done:
+        raise cursor.error("a query")
     return CreateView(name, rest_of(cursor), columns, comment, if_not_exists, replace)
 
 
@@ -134,32 +137,45 @@ def _create_table(cursor: Cursor, replace: bool) -> Statement | None:
     if cursor.accept("("):
         columns = tuple(_columns(cursor))
         cursor.expect(")")
-    partitioned_by: tuple[str, ...] = ()
-    sorted_by: tuple[str, ...] = ()
-    options: dict[str, str] = {}
-    comment = None
+    clauses = _Clauses()
     while not cursor.done and not cursor.sees_any("AS", "SELECT", "WITH"):
-        if cursor.accept("USING"):
-            if cursor.name("a format").lower() != "ducklake":
-                return None
-        elif cursor.accept("PARTITIONED", "BY"):
-            partitioned_by = keys(cursor)
-        elif cursor.accept("SORTED", "BY"):
-            sorted_by = keys(cursor)
-        elif cursor.accept("TBLPROPERTIES") or cursor.accept("OPTIONS"):
-            options |= properties(cursor)
-        elif cursor.accept("COMMENT"):
-            comment = cursor.string()
-        else:
-            raise cursor.error("AS and a query, or the end of the statement")
-    cursor.accept("AS")
+        if not clauses.take(cursor):
+            return None
+    if cursor.accept("AS") and cursor.done:
+        raise cursor.error("a query")
     query = None if cursor.done else rest_of(cursor)
     if query is None and not columns and like is None:
         raise cursor.error("columns or a query")
     return CreateTable(
-        name, columns, query, like, partitioned_by, sorted_by, options, comment,
-        if_not_exists, replace,
+        name, columns, query, like, clauses.partitioned_by, clauses.sorted_by, clauses.options,
+        clauses.comment, if_not_exists, replace,
     )  # fmt: skip
+
+
+@dataclass(slots=True)
+class _Clauses:
+    """What may stand between the columns of a table and its query, in any order."""
+
+    partitioned_by: tuple[str, ...] = ()
+    sorted_by: tuple[str, ...] = ()
+    options: dict[str, str] = field(default_factory=dict)
+    comment: str | None = None
+
+    def take(self, cursor: Cursor) -> bool:
+        """Take the clause that comes next; False if the table is none of ours."""
+        if cursor.accept("USING"):
+            return cursor.name("a format").lower() == "ducklake"
+        if cursor.accept("PARTITIONED", "BY"):
+            self.partitioned_by = keys(cursor)
+        elif cursor.accept("SORTED", "BY"):
+            self.sorted_by = keys(cursor)
+        elif cursor.accept("TBLPROPERTIES") or cursor.accept("OPTIONS"):
+            self.options |= properties(cursor)
+        elif cursor.accept("COMMENT"):
+            self.comment = cursor.string()
+        else:
+            raise cursor.error("AS and a query, or the end of the statement")
+        return True
 
 
 def _columns(cursor: Cursor) -> Iterator[ColumnDefinition]:
@@ -395,9 +411,15 @@ def column_path(parts: Parts) -> str:
 
 def _comment(cursor: Cursor) -> Statement | None:
     cursor.expect("ON")
-    kind = cursor.accept_any("TABLE", "VIEW", "COLUMN", *_SCHEMA)
+    kind = cursor.accept_any("TABLE", "VIEW", "COLUMN")
+    if cursor.sees_any(*_SCHEMA):
+        raise UnsupportedFeatureError(
+            "DuckLake keeps no comments on schemas.", hint="Comment on their tables."
+        )
+    if not kind:
+        raise cursor.error("TABLE, VIEW or COLUMN")
     name = cursor.dotted()
     cursor.expect("IS")
     text = None if cursor.accept("NULL") else cursor.string()
     cursor.finish()
-    return Comment("schema" if kind in _SCHEMA else kind.lower(), name, text)
+    return Comment(kind.lower(), name, text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ducklake_spark.errors import StatementError
+from ducklake_spark.errors import StatementError, UnsupportedFeatureError
 from ducklake_spark.sql import parse_changes, parse_definitions
 from ducklake_spark.sql.statements import (
     Begin,
@@ -34,9 +34,9 @@ def parse(text: str) -> Statement:
         raise StatementError("There is no statement.")
     word = cursor.peek().word
     if word == "WITH":
-        return parse_changes.after_with(cursor) or Query(text_from(cursor, 0))
+        return parse_changes.after_with(cursor) or _query(cursor)
     if word in _QUERY:
-        return Query(text_from(cursor, 0))
+        return _query(cursor)
     if word in _CHANGES:
         return parse_changes.parse(cursor)
     if word in ("CREATE", "DROP", "ALTER", "COMMENT"):
@@ -53,6 +53,21 @@ def text_from(cursor: Cursor, start: int) -> str:
 def placed(text: str, start: int) -> str:
     """A text without what comes before a place, but blanks."""
     return re.sub(r"[^\n]", " ", text[:start]) + text[start:]
+
+
+def _query(cursor: Cursor) -> Query:
+    """A query; FROM … INSERT … INSERT … is none, and Spark cannot write to a lake by itself."""
+    cursor.at = 0
+    while not cursor.done:
+        if cursor.sees("("):
+            cursor.skip_group()
+        elif cursor.take().word == "INSERT" and cursor.sees_any("INTO", "OVERWRITE"):
+            raise UnsupportedFeatureError(
+                "An INSERT with FROM before it is not supported.",
+                hint="Write INSERT INTO … SELECT … FROM …, one statement for each table, between "
+                "BEGIN and COMMIT if they belong together.",
+            )
+    return Query(text_from(cursor, 0))
 
 
 def _sparks(cursor: Cursor) -> SparkCommand:
@@ -126,9 +141,9 @@ def _describe(cursor: Cursor) -> Statement | None:
     cursor.take()
     if cursor.sees_any("FUNCTION", "CATALOG", "SCHEMA", "DATABASE", "NAMESPACE", "PROCEDURE"):
         return None
-    if cursor.accept("QUERY") or cursor.sees_any(*_QUERY):
+    is_query = cursor.accept("QUERY")
+    if is_query or (cursor.sees_any(*_QUERY) and not cursor.accept("TABLE")):
         return Describe(query=text_from(cursor, cursor.peek().start))
-    cursor.accept("TABLE")
     extended = bool(cursor.accept_any("EXTENDED", "FORMATTED"))
     name = cursor.dotted("a table or view")
     if cursor.accept("AS", "JSON") or not cursor.done:

@@ -18,11 +18,12 @@ from ducklake_spark.spec.names import fold
 from ducklake_spark.sql.conditions import (
     Both,
     Condition,
-    Either,
     Test,
     all_of,
+    any_of,
     is_true_of_null,
     renamed,
+    widened,
 )
 
 # Where a relation's last name part stands in the text -> what the query demands of its rows.
@@ -36,6 +37,8 @@ _OPERATORS: dict[type[exp.Expr], tuple[str, str]] = {
     exp.GT: (">", "<"),
     exp.GTE: (">=", "<="),
 }
+# What a test is made of; any more changes what it means.
+_PLAIN = ("this", "expression", "expressions", "low", "high")
 # Parts of a SELECT that look at several rows at once.
 _NOT_ROWWISE = ("group", "having", "distinct", "limit", "offset", "qualify", "windows", "pivots",
                 "sample", "laterals", "match")  # fmt: skip
@@ -47,7 +50,10 @@ def demands_of(query: str, outer: Condition | None = None) -> Demands:
     if tree is None:
         return {}
     analysis = _Analysis(_uses(tree))
-    analysis.query(tree, outer)
+    try:
+        analysis.query(tree, outer)
+    except RecursionError:  # thousands of conditions, which Spark may still take
+        return {}
     return analysis.found
 
 
@@ -57,7 +63,10 @@ def condition_of(text: str, names: Sequence[str]) -> Condition | None:
     known = {fold(name) for name in names}
     parts: list[Condition] = []
     for part in _demanded(text):
-        condition, tables = _condition(part)
+        try:
+            condition, tables = _condition(part)
+        except RecursionError:
+            continue
         if condition is not None and tables <= known:
             parts.append(condition)
     return all_of(parts)
@@ -78,7 +87,10 @@ def equalities_of(text: str, left: str, right: str) -> list[tuple[str, str]]:
 def _demanded(text: str) -> list[exp.Expr]:
     """The parts of a condition that all must hold."""
     tree = _parsed(text)
-    return list(_conjuncts(tree)) if tree is not None else []
+    try:
+        return list(_conjuncts(tree)) if tree is not None else []
+    except RecursionError:
+        return []
 
 
 def _parsed(query: str) -> exp.Expr | None:
@@ -96,9 +108,9 @@ def _uses(tree: exp.Expr) -> Counter[str]:
 
 @dataclass(slots=True)
 class _Source:
-    """One relation of a FROM."""
+    """One relation of a FROM, and what its columns may be qualified by."""
 
-    name: str
+    names: frozenset[str]
     node: exp.Expr
     made_up: bool = False
     demands: list[Condition] = field(default_factory=list)
@@ -125,8 +137,9 @@ class _Analysis:
             self._select(node, outer)
         elif isinstance(node, exp.SetOperation):
             rowwise = not any(node.args.get(arg) for arg in ("limit", "offset", "by_name"))
-            self.query(node.left, outer if rowwise else None)
-            self.query(node.right, _by_place(node, outer) if rowwise and outer else None)
+            outer = widened(outer) if rowwise and outer is not None else None
+            self.query(node.left, outer)
+            self.query(node.right, _by_place(node, outer) if outer is not None else None)
         else:
             self._inside(node, ())
 
@@ -162,21 +175,21 @@ class _Analysis:
         clause = select.args.get("from_")
         if clause is None:
             return
-        sources = [_Source(fold(clause.this.alias_or_name), clause.this)]
+        sources = [_Source(_names_of(clause.this), clause.this)]
         for join in select.args.get("joins") or ():
-            right = _Source(fold(join.this.alias_or_name), join.this)
+            right = _Source(_names_of(join.this), join.this)
             _join(join, sources, right)
             sources.append(right)
         yield from sources
 
     def _visit(self, source: _Source) -> None:
         node, demand = source.node, all_of(source.demands)
-        if any(node.args.get(arg) for arg in ("pivots", "sample", "joins")):
+        alias = node.args.get("alias")
+        names_columns = isinstance(alias, exp.TableAlias) and alias.args.get("columns")
+        if names_columns or any(node.args.get(arg) for arg in ("pivots", "sample", "joins")):
             demand = None
         if isinstance(node, exp.Subquery):
-            alias = node.args.get("alias")
-            names_columns = alias is not None and alias.args.get("columns")
-            self.query(node, None if names_columns else demand)
+            self.query(node, demand)
             return
         if not isinstance(node, exp.Table):
             self._inside(node, ())
@@ -187,7 +200,7 @@ class _Analysis:
         elif demand is not None and "start" in node.this.meta:
             self.found[node.this.meta["start"]] = demand
         for join in node.args.get("joins") or ():
-            self._visit(_Source("", join.this))
+            self._visit(_Source(frozenset(), join.this))
 
     def _inside(self, node: exp.Expr, seen: Sequence[exp.Expr]) -> None:
         """Queries within the expressions of a query."""
@@ -213,11 +226,11 @@ def _join(join: exp.Join, before: list[_Source], right: _Source) -> None:
         condition, tables = _condition(part)
         if condition is not None:
             for source in reached:
-                if source.name and tables == {source.name}:
+                if len(tables) == 1 and tables <= source.names:
                     source.demand(condition)
     _make_up_nulls(side, before, right)
     if kind in ("SEMI", "ANTI"):
-        right.name = ""  # invisible from here on
+        right.names = frozenset()  # invisible from here on
 
 
 def _make_up_nulls(side: str, before: list[_Source], right: _Source) -> None:
@@ -233,7 +246,7 @@ def _source_of(tables: set[str], sources: Sequence[_Source], select: exp.Select)
         return None
     (name,) = tables
     if name:
-        named = [source for source in sources if source.name == name]
+        named = [source for source in sources if name in source.names]
         return named[0] if len(named) == 1 else None
     alone = len(sources) == 1 and not select.args.get("laterals")
     return sources[0] if alone else None
@@ -324,7 +337,7 @@ def _condition(node: exp.Expr) -> tuple[Condition | None, set[str]]:
     if negated:
         node = node.this.unnest()
     column, condition = _tested(node)
-    if column is None or condition is None:
+    if column is None or condition is None or _holds_columns(condition):
         return None, set()
     if negated:
         if not (isinstance(condition, Test) and condition.operator == "null"):
@@ -333,18 +346,27 @@ def _condition(node: exp.Expr) -> tuple[Condition | None, set[str]]:
     return condition, {_table_of(column)}
 
 
+def _holds_columns(condition: Condition) -> bool:
+    """Whether it compares with other columns, or with what a query gives."""
+    if isinstance(condition, Test):
+        return any(value.find(exp.Column, exp.Query) for value in condition.values)
+    return any(map(_holds_columns, condition.parts))
+
+
 def _combined(node: exp.And | exp.Or) -> tuple[Condition | None, set[str]]:
     (left, its), (right, their) = _condition(node.left), _condition(node.right)
     tables = its | their
     if isinstance(node, exp.Or):
         if left is None or right is None:
             return None, set()
-        return Either((left, right)), tables
+        return any_of([left, right]), tables
     known = [part for part in (left, right) if part is not None]
     return all_of(known), tables
 
 
 def _tested(node: exp.Expr) -> tuple[exp.Column | None, Condition | None]:
+    if any(value for arg, value in node.args.items() if arg not in _PLAIN):
+        return None, None  # such as NOT LIKE, which sqlglot marks on the LIKE
     if type(node) in _OPERATORS:
         forwards, backwards = _OPERATORS[type(node)]
         left, right = node.this.unnest(), node.expression.unnest()
@@ -360,15 +382,24 @@ def _tested(node: exp.Expr) -> tuple[exp.Column | None, Condition | None]:
     match node:
         case exp.Is() if isinstance(node.expression, exp.Null):
             return column, Test(name, "null")
-        case exp.In() if node.expressions and not node.args.get("query"):
+        case exp.In() if node.expressions:
             return column, Test(name, "in", tuple(node.expressions))
         case exp.Like():
             return column, Test(name, "like", (node.expression,))
-        case exp.Between() if not node.args.get("symmetric"):
+        case exp.Between():
             low, high = node.args["low"], node.args["high"]
             return column, Both((Test(name, ">=", (low,)), Test(name, "<=", (high,))))
     return None, None
 
 
 def _table_of(column: exp.Column) -> str:
-    return fold(column.table) if isinstance(column.table, str) else ""
+    """What a column is qualified by, which may be a struct and not a table."""
+    return ".".join(fold(part.name) for part in column.parts[:-1])
+
+
+def _names_of(node: exp.Expr) -> frozenset[str]:
+    """What columns of a relation may be qualified by: its alias, or its name with what leads it."""
+    if node.alias or not isinstance(node, exp.Table):
+        return frozenset({fold(node.alias_or_name)} - {""})
+    parts = [fold(part.name) for part in node.parts]
+    return frozenset(".".join(parts[at:]) for at in range(len(parts)))

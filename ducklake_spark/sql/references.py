@@ -6,8 +6,9 @@ common table expressions shadow relations exactly where Spark says they do.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from ducklake_spark.errors import StatementError
 from ducklake_spark.spec.names import fold
 from ducklake_spark.sql.tokens import Cursor, Kind, Token
 
@@ -23,7 +24,7 @@ _ENDS_FROM = {
 _NO_ALIAS = _ENDS_FROM | {
     "JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "SEMI", "ANTI", "NATURAL", "ON", "USING",
     "LATERAL", "PIVOT", "UNPIVOT", "TABLESAMPLE", "VALUES", "INSERT", "MATCH_RECOGNIZE",
-    "WATERMARK",
+    "WATERMARK", "WITH",
 }  # fmt: skip
 _TIME_TRAVEL = {"VERSION": "version", "SYSTEM_VERSION": "version"} | {
     "TIMESTAMP": "timestamp",
@@ -43,19 +44,30 @@ class Travel:
 class Reference:
     """A relation that a query names: `start` to `end` is what takes its place.
 
-    `last` is where its last part begins, `alias_at` where an alias would go. `arguments` is the
-    text within the parentheses of a table function. `bare`: it stands where no alias may be.
+    `last` is where its last part begins and `last_end` where it ends, `alias_at` where an alias
+    would go. `arguments` is the text within the parentheses of a table function. `bare`: it stands
+    where no alias may be.
     """
 
     parts: tuple[str, ...]
     start: int
     end: int
     last: int
+    last_end: int
     alias_at: int
     travel: Travel | None = None
     has_alias: bool = False
     bare: bool = False
     arguments: str | None = None
+
+
+@dataclass(slots=True)
+class Named:
+    """What a statement names: relations in the order of the text, and what else columns can be
+    qualified by, in lower case: aliases, and common table expressions that have none."""
+
+    references: list[Reference] = field(default_factory=list)
+    aliases: set[str] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -69,17 +81,21 @@ class _Level:
     plain_from: bool = False
 
 
-def find_references(cursor: Cursor) -> list[Reference]:
-    """The relations that the rest of the statement names, in the order of the text."""
+def find_references(cursor: Cursor) -> Named:
+    """What the rest of the statement names."""
     finder = _Finder(cursor)
-    finder.level(_Level(frozenset()))
+    try:
+        finder.level(_Level(frozenset()))
+    except RecursionError as error:
+        raise StatementError("The statement is nested too deeply to be read.") from error
+    finder.found.references.sort(key=lambda reference: reference.start)
     return finder.found
 
 
 class _Finder:
     def __init__(self, cursor: Cursor) -> None:
         self.cursor = cursor
-        self.found: list[Reference] = []
+        self.found = Named()
 
     def level(self, level: _Level) -> None:
         """Everything up to the parenthesis that closes this level."""
@@ -116,8 +132,21 @@ class _Finder:
             inner.bare = level.bare
         if self.cursor.sees("TABLE"):
             inner.expects = inner.bare = False
-        level.expects = False
+        elif caller == "TABLE" and not starts_query:  # f(TABLE(t))
+            inner.expects = inner.bare = True
+        in_from, level.expects = level.expects, False
         self.level(inner)
+        if in_from:
+            self._alias()
+
+    def _alias(self) -> bool:
+        """Whether an alias comes next; it is not taken."""
+        cursor = self.cursor
+        named = cursor.peek(1) if cursor.sees("AS") else cursor.peek()
+        if not (cursor.sees("AS") or _may_be_alias(named)):
+            return False
+        self.found.aliases.add(fold(named.text))
+        return True
 
     def _keyword(self, level: _Level, word: str) -> None:
         cursor = self.cursor
@@ -180,49 +209,63 @@ class _Finder:
             # The arguments may hold relations too, but one that is replaced takes them along.
             cursor.at = at + 1
             self.level(_Level(level.shadowed))
-        travel = self._travel() if arguments is None else None
+        travel = take_travel(cursor) if arguments is None else None
         end = cursor.peek(-1).end if travel or arguments is not None else name_end
         if cursor.accept("TABLESAMPLE"):
             cursor.skip_group()
             if cursor.accept("REPEATABLE"):
                 cursor.skip_group()
         alias_at = cursor.peek(-1).end
-        has_alias = cursor.sees("AS") or _may_be_alias(cursor.peek())
+        has_alias = self._alias()
         if len(parts) == 1 and fold(parts[0]) in level.shadowed:
+            if not has_alias:
+                self.found.aliases.add(fold(parts[0]))
             return
-        self.found.append(
-            Reference(parts, start, end, last, alias_at, travel, has_alias, level.bare, arguments)
+        self.found.references.append(
+            Reference(
+                parts,
+                start,
+                end,
+                last,
+                name_end,
+                alias_at,
+                travel,
+                has_alias,
+                level.bare,
+                arguments,
+            )
         )
 
-    def _travel(self) -> Travel | None:
-        cursor = self.cursor
-        at = cursor.at
-        cursor.accept("FOR")
-        by = _TIME_TRAVEL.get(cursor.take().word)
-        if by is None or not cursor.accept("AS", "OF"):
-            cursor.at = at
-            return None
-        start = cursor.peek().start
-        self._operand()
-        while cursor.accept_any("+", "-"):
-            self._operand()
-        return Travel(by, cursor.text[start : cursor.peek(-1).end])
 
-    def _operand(self) -> None:
-        cursor = self.cursor
-        if cursor.accept("INTERVAL"):
-            cursor.take()
-            cursor.take()
-            return
-        if cursor.sees("("):
-            cursor.skip_group()
-            return
-        typed = cursor.sees_any("TIMESTAMP", "DATE", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ")
+def take_travel(cursor: Cursor) -> Travel | None:
+    """Take the VERSION or TIMESTAMP AS OF that comes next, if one does."""
+    at = cursor.at
+    cursor.accept("FOR")
+    by = _TIME_TRAVEL.get(cursor.take().word)
+    if by is None or not cursor.accept("AS", "OF"):
+        cursor.at = at
+        return None
+    start = cursor.peek().start
+    _operand(cursor)
+    while cursor.accept_any("+", "-"):
+        _operand(cursor)
+    return Travel(by, cursor.text[start : cursor.peek(-1).end])
+
+
+def _operand(cursor: Cursor) -> None:
+    if cursor.accept("INTERVAL"):
         cursor.take()
-        if typed and cursor.peek().kind is Kind.STRING:
-            cursor.take()
-        if cursor.sees("("):
-            cursor.skip_group()
+        cursor.take()
+        return
+    if cursor.sees("("):
+        cursor.skip_group()
+        return
+    typed = cursor.sees_any("TIMESTAMP", "DATE", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ")
+    cursor.take()
+    if typed and cursor.peek().kind is Kind.STRING:
+        cursor.take()
+    if cursor.sees("("):
+        cursor.skip_group()
 
 
 def _may_be_alias(token: Token) -> bool:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Row
+from pyspark.sql.types import VariantVal
 
 from ducklake_spark.session import Session
+from ducklake_spark.sql.failures import query_error
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +49,32 @@ class Result:
     rows: DataFrame | None = None
     outcome: Outcome | None = None
 
+    def fetch(self, limit: int) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """The names of the columns, and at most so many rows as plain values."""
+        frame = self.frame
+        try:
+            rows = frame.limit(limit).collect()
+        except PySparkException as error:
+            raise query_error(error) from error
+        return frame.columns, [tuple(map(_plain, row)) for row in rows]
+
     @property
     def frame(self) -> DataFrame:
         """The rows; of a change its outcome as one row."""
         if self.rows is not None:
             return self.rows
         return (self.outcome or Outcome("")).frame(self.session)
+
+
+def _plain(value: Any) -> Any:
+    """A value without Spark's own classes."""
+    match value:
+        case Row():
+            return {name: _plain(item) for name, item in value.asDict().items()}
+        case list():
+            return [_plain(item) for item in value]
+        case dict():
+            return {_plain(key): _plain(item) for key, item in value.items()}
+        case VariantVal():
+            return value.toPython()
+    return value

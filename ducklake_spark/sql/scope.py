@@ -6,7 +6,7 @@ A view's name tells what it shows, such as `lake.main.orders @7`, for Spark's me
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -14,17 +14,18 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from ducklake_spark.catalog import LakeReader
-from ducklake_spark.errors import NotFoundError, QueryError, StatementError
+from ducklake_spark.errors import InvalidDefinitionError, NotFoundError, QueryError, StatementError
 from ducklake_spark.scan import read_table
 from ducklake_spark.spec.model import Table, View
 from ducklake_spark.spec.predicates import Predicate
 from ducklake_spark.sql.conditions import Condition, predicate_of
 from ducklake_spark.sql.failures import query_error
 from ducklake_spark.sql.pruning import demands_of
+from ducklake_spark.sql.qualifiers import alias_edits, without_lake
 from ducklake_spark.sql.references import Reference, Travel, find_references
 from ducklake_spark.sql.splice import Edit, Spliced, spliced
-from ducklake_spark.sql.tokens import Cursor, Token, quoted
-from ducklake_spark.sql.views import spark_text
+from ducklake_spark.sql.tokens import Cursor, quoted
+from ducklake_spark.sql.views import SPARK_TEXT, spark_text
 from ducklake_spark.sql.workspace import Relation, Workspace
 
 # Makes the rows of a table function from the text of its arguments.
@@ -52,6 +53,7 @@ class Scope:
     scans: list[Scan] = field(default_factory=list)
     views: list[str] = field(default_factory=list)
     within: tuple[Relation, ...] = ()
+    last: Spliced | None = None
     _readers: dict[str, LakeReader] = field(default_factory=dict)
 
     # --- queries ---
@@ -61,6 +63,7 @@ class Scope:
         return self.run(self.splice(text))
 
     def run(self, query: Spliced) -> DataFrame:
+        self.last = query
         try:
             return self.workspace.session.spark.sql(query.text)
         except PySparkException as error:
@@ -110,27 +113,57 @@ class Scope:
         `aliases` gives the names under which columns of relations outside the text are known.
         """
         cursor = Cursor(text)
-        references = find_references(Cursor(text, cursor.tokens))
-        demands = demands_of(text, outer) if references else {}
+        named = find_references(Cursor(text, cursor.tokens))
+        pruning = self.workspace.pruning and named.references
+        demands = demands_of(text, outer) if pruning else {}
         edits: list[Edit] = []
-        renamed = {
-            parts: quoted(alias)
-            for relation, alias in (aliases or {}).items()
-            for parts in _qualified(relation)
-        }
-        for reference in references:
+        shown: list[tuple[Reference, Relation | None]] = []
+        for reference in named.references:
+            if edits and reference.start < edits[-1].end:
+                continue  # an argument of a function that was replaced with all it holds
             found = self._view_for(reference, demands.get(reference.last), home)
-            if found is None:
-                continue
-            view, relation = found
-            edits.append(Edit(reference.start, reference.end, quoted(view)))
-            if not (reference.has_alias or reference.bare):
-                alias = quoted(reference.parts[-1])
-                edits.append(Edit(reference.alias_at, reference.alias_at, f" AS {alias}"))
-                for parts in _qualified(relation) if relation else ():
-                    renamed[parts] = alias
-        edits += _unqualified(cursor.tokens, renamed, references)
+            if found is not None:
+                view, relation = found
+                edits.append(Edit(reference.start, reference.end, quoted(view)))
+                shown.append((reference, relation))
+        edits += alias_edits(cursor.tokens, named, shown, aliases or {})
         return spliced(text, edits)
+
+    def qualified(self, text: str, lake: str) -> str:
+        """The text of a view: its relations by schema and name, wherever it is read from."""
+        cursor = Cursor(text)
+        named = find_references(Cursor(text, cursor.tokens))
+        edits: list[Edit] = []
+        for reference in named.references:
+            relation = self._lakes_own(reference)
+            if relation is None:
+                self._refuse_temporary(reference)
+            else:
+                name = ".".join(map(quoted, (relation.name.schema, relation.name.name)))
+                name = name if relation.lake == lake else f"{quoted(relation.lake)}.{name}"
+                edits.append(Edit(reference.start, reference.last_end, name))
+        return spliced(text, edits + without_lake(cursor.tokens, lake, named.references)).text
+
+    def _refuse_temporary(self, reference: Reference) -> None:
+        name = ".".join(map(quoted, reference.parts))
+        if reference.arguments is not None or not self.spark_has(reference.parts):
+            return
+        if self.workspace.session.spark.catalog.getTable(name).isTemporary:
+            raise InvalidDefinitionError(
+                f"A view of a lake cannot read {name}, which is a view of this session only.",
+                hint="Write its query into this one, or create it as a view of the lake.",
+            )
+
+    def _lakes_own(self, reference: Reference) -> Relation | None:
+        """The relation of a lake that a reference means, if it means one."""
+        if reference.arguments is not None:
+            return None
+        for relation in self.workspace.candidates(reference.parts):
+            reader = self._at(relation.lake, reference.travel)
+            if self._find(reader, relation) is not None:
+                may_be_sparks = len(reference.parts) < 3 and self.spark_has(reference.parts)
+                return None if may_be_sparks else relation
+        return None
 
     def _view_for(
         self, reference: Reference, demand: Condition | None, home: Relation | None
@@ -239,7 +272,13 @@ class Scope:
         inner = Scope(self.workspace, self.functions, self.scans, self.views, within)
         inner.read_through(relation.lake, reader)
         text = spark_text(view)
-        frame = inner.run(inner.splice(text, None if view.column_aliases else demand, relation))
+        query = inner.splice(text, None if view.column_aliases else demand, relation)
+        try:
+            frame = inner.run(query)
+        except QueryError as error:
+            theirs = "" if SPARK_TEXT in view.tags else " as it was translated from DuckDB's"
+            error.hint = f"This is in the text of the view {relation}{theirs}."
+            raise
         return frame.toDF(*view.column_aliases) if view.column_aliases else frame
 
     def _function_view(self, reference: Reference) -> str | None:
@@ -267,35 +306,3 @@ class Scope:
         """The time zone in which Spark reads times without one."""
         zone = self.workspace.session.spark.conf.get("spark.sql.session.timeZone")
         return zone or "UTC"
-
-
-def _qualified(relation: Relation) -> Iterator[tuple[str, ...]]:
-    """The names, in lower case, by which Spark would know the columns' table."""
-    name = relation.name
-    full = (relation.lake.lower(), name.schema.lower(), name.name.lower())
-    yield full
-    yield full[1:]
-
-
-def _unqualified(
-    tokens: list[Token], renamed: Mapping[tuple[str, ...], str], references: list[Reference]
-) -> list[Edit]:
-    """Columns written as schema.table.column, by the alias that stands for schema.table now."""
-    taken = {reference.start for reference in references}
-    edits = []
-    for at, token in enumerate(tokens):
-        if token.start in taken or (at and tokens[at - 1].word == "."):
-            continue
-        for parts, alias in renamed.items():
-            last = at + 2 * (len(parts) - 1)
-            chain = tokens[at : last + 2 : 2]
-            dots = tokens[at + 1 : last + 2 : 2]
-            if (
-                tuple(part.text.lower() for part in tokens[at : last + 1 : 2]) == parts
-                and len(dots) == len(parts)
-                and all(dot.word == "." for dot in dots)
-                and all(part.is_name for part in chain)
-            ):
-                edits.append(Edit(token.start, tokens[last].end, alias))
-                break
-    return edits

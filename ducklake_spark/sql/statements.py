@@ -172,7 +172,7 @@ class Alter:
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """`kind`: table, view, column, schema. The name of a column includes its table."""
+    """`kind`: table, view, column. The name of a column includes its table."""
 
     kind: str
     name: Parts

@@ -17,6 +17,18 @@ from sqlglot.tokenizer_core import Token as _Raw
 from sqlglot.tokenizer_core import TokenType
 
 from ducklake_spark.errors import StatementError
+from ducklake_spark.spec.names import backticked as quoted
+
+__all__ = [
+    "Cursor",
+    "Kind",
+    "Token",
+    "is_ended",
+    "literal",
+    "quoted",
+    "split_statements",
+    "tokenize",
+]
 
 _STRINGS = {
     TokenType.STRING,
@@ -107,6 +119,15 @@ def split_statements(text: str) -> list[str]:
             start = token.end
     parts.append(text[start:])
     return [part.strip() for part in parts if tokenize(part)]
+
+
+def is_ended(text: str) -> bool:
+    """Whether what was typed ends with a semicolon that is not inside a quote or comment."""
+    try:
+        tokens = tokenize(text)
+    except StatementError:
+        return False
+    return not tokens or tokens[-1].word == ";"
 
 
 class Cursor:
@@ -244,11 +265,6 @@ class Cursor:
         return StatementError(
             f"Expected {wanted} and found {shown!r} at line {line}, column {column}."
         )
-
-
-def quoted(name: str) -> str:
-    """A name in backticks, as Spark takes any."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def literal(text: str) -> str:

@@ -14,6 +14,8 @@ from sqlglot.errors import SqlglotError
 from ducklake_spark.errors import UnsupportedFeatureError
 from ducklake_spark.spec.model import View
 from ducklake_spark.spec.names import fold
+from ducklake_spark.sql.splice import Edit, spliced
+from ducklake_spark.sql.tokens import Cursor, Kind, literal
 
 SPARK_TEXT = "spark_sql"
 _log = logging.getLogger(__name__)
@@ -25,7 +27,7 @@ def portable(query: str, lake: str, name: str) -> tuple[str, str]:
     Where there is no such form the view still works here, and DuckDB will say that it cannot.
     """
     try:
-        tree = sqlglot.parse_one(query, dialect="spark")
+        tree = sqlglot.parse_one(_with_whole_strings(query), dialect="spark")
         for table in tree.find_all(exp.Table):
             if table.catalog and fold(table.catalog) == fold(lake):
                 table.set("catalog", None)
@@ -43,6 +45,20 @@ def portable(query: str, lake: str, name: str) -> tuple[str, str]:
     return text, "duckdb"
 
 
+def _with_whole_strings(query: str) -> str:
+    """'it''s' as one literal: sqlglot would make two of it, as Spark did once."""
+    cursor, edits = Cursor(query), []
+    while not cursor.done:
+        first = cursor.at
+        if cursor.peek().kind is not Kind.STRING:
+            cursor.take()
+            continue
+        start, text = cursor.peek().start, cursor.string()
+        if cursor.at > first + 1:
+            edits.append(Edit(start, cursor.peek(-1).end, literal(text)))
+    return spliced(query, edits).text
+
+
 def spark_text(view: View) -> str:
     """The text of a view for Spark, whoever made the view."""
     kept = view.tags.get(SPARK_TEXT)
@@ -51,9 +67,8 @@ def spark_text(view: View) -> str:
     if view.dialect == "spark":
         return view.sql
     try:
-        return sqlglot.transpile(
-            view.sql, read="duckdb", write="spark", unsupported_level=sqlglot.ErrorLevel.RAISE
-        )[0]
+        tree = _with_lambdas(sqlglot.parse_one(view.sql, dialect="duckdb"))
+        return tree.sql(dialect="spark", unsupported_level=sqlglot.ErrorLevel.RAISE)
     except (SqlglotError, RecursionError) as error:
         reason = str(error).partition("\n")[0]
         raise UnsupportedFeatureError(
@@ -61,3 +76,16 @@ def spark_text(view: View) -> str:
             f"{reason}.",
             hint="Write it again with CREATE OR REPLACE VIEW here, or read it with DuckDB.",
         ) from error
+
+
+def _with_lambdas(tree: exp.Expr) -> exp.Expr:
+    """DuckDB keeps `f(xs, x -> y)` as `f(xs, (x -> y))`, and sqlglot sees an arrow of JSON's."""
+    for arrow in list(tree.find_all(exp.JSONExtract)):
+        outer, taken = arrow.parent, arrow.this
+        names = taken.expressions if isinstance(taken, exp.Tuple) else [taken]
+        plain = all(isinstance(name, exp.Column) and not name.table for name in names)
+        is_argument = isinstance(outer, exp.Paren) and isinstance(outer.parent, exp.Func)
+        if outer is not None and plain and is_argument and not arrow.expression.is_string:
+            variables = [exp.to_identifier(name.name) for name in names]
+            outer.replace(exp.Lambda(this=arrow.expression.unnest(), expressions=variables))
+    return tree

@@ -74,6 +74,7 @@ class Workspace:
         self.lakes: dict[str, Catalog] = {}
         self.home = ""
         self.schema = MAIN
+        self.pruning = True  # switched off to look whether it is to blame
         self._names: dict[str, str] = {}
         self._open: dict[str, Work] | None = None
 

@@ -21,7 +21,7 @@ from ducklake_spark.errors import (
 )
 from ducklake_spark.scan.types import shown_type, spark_type_of
 from ducklake_spark.spec.model import Column, Table
-from ducklake_spark.spec.names import fold
+from ducklake_spark.spec.names import backticked, fold
 
 _NUMBERS = (T.NumericType,)
 _TIMES = (T.DateType, T.TimestampType, T.TimestampNTZType)
@@ -44,7 +44,7 @@ def assigned(frame: DataFrame, table: Table, *, keep: Sequence[str] = ()) -> Dat
         raise InvalidDefinitionError(
             f"Two columns to write to {table.name} have the same name: {', '.join(names)}."
         )
-    sources = {name: (F.col(_quoted(name)), data_type) for name, data_type in known.items()}
+    sources = {name: (F.col(backticked(name)), data_type) for name, data_type in known.items()}
     return frame.select(*_Assignment(table, "").fields(sources, table.columns), *keep)
 
 
@@ -55,10 +55,6 @@ def _refuse_unwritable(table: Table) -> None:
                 f"Column {leaf.name!r} of {table.name} is {leaf.type}, which Spark cannot write.",
                 hint="Write to the table with DuckDB, or use timestamp for the column.",
             )
-
-
-def _quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"
 
 
 class _Assignment:

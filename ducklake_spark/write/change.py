@@ -18,7 +18,7 @@ from ducklake_spark.errors import InvalidDefinitionError
 from ducklake_spark.scan import PLACE, ROW_ID, read_rows
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import DataFile, Table
-from ducklake_spark.spec.names import fold
+from ducklake_spark.spec.names import backticked, fold
 from ducklake_spark.spec.predicates import Predicate
 from ducklake_spark.write.delete import delete_places
 from ducklake_spark.write.stage import StagedFiles, stage
@@ -151,7 +151,7 @@ def _apply(
                 count = pc.sum(pc.equal(moves[_ACTION], at)).as_py() or 0
                 _stage_updated(tx, table, rows.select(*values, ROW_ID), count, staged)
             elif clause.then == "insert":
-                new = rows.select(f"`{source_alias}`.*").alias(source_alias)
+                new = rows.select(f"{backticked(source_alias)}.*").alias(source_alias)
                 values = _inserted_values(table, clause.values)
                 staged.append(stage(new.select(*values), table, tx.options(table)))
                 inserted += staged[-1].record_count
@@ -202,9 +202,9 @@ def _action(clauses: Sequence[Clause]) -> Expression:
 def _new_values(table: Table, values: Values, alias: str | None = None) -> list[Expression]:
     """Every column of the table: as it is, unless there is a new value for it."""
     given = _by_name(table, values)
-    prefix = f"`{alias}`." if alias else ""
+    prefix = f"{backticked(alias)}." if alias else ""
     return [
-        _expression(given.get(c.id, f"{prefix}`{c.name.replace('`', '``')}`")).alias(c.name)
+        _expression(given.get(c.id, f"{prefix}{backticked(c.name)}")).alias(c.name)
         for c in table.columns
     ]
 

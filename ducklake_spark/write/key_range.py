@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from ducklake_spark.scan.types import shown_type
 from ducklake_spark.spec.model import Column
+from ducklake_spark.spec.names import backticked
 from ducklake_spark.spec.predicates import AllOf, Comparison, Predicate
 from ducklake_spark.spec.types import SIGNED
 from ducklake_spark.spec.values import to_physical
@@ -28,7 +29,7 @@ def key_range(source: DataFrame, keys: Mapping[str, Column]) -> Predicate | None
     if not usable:
         return None
     bounds = [
-        bound(F.col(f"`{name}`")).alias(f"{label}{at}")
+        bound(F.col(backticked(name))).alias(f"{label}{at}")
         for at, name in enumerate(usable)
         for label, bound in (("low", F.min), ("high", F.max))
     ]

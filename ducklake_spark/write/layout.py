@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from ducklake_spark.errors import InvalidDefinitionError
 from ducklake_spark.spec.model import Column, NewDataFile, PartitionField, SortKey, Table
+from ducklake_spark.spec.names import backticked
 from ducklake_spark.spec.partitions import key_names, partition_value
 from ducklake_spark.storage.footers import bound_of
 from ducklake_spark.write.buckets import bucket_number
@@ -43,12 +44,12 @@ def sorted_within(
     if not table.sort_keys or options.get("sort_on_insert", "true") != "true":
         return frame
     order = [_sorted(key) for key in table.sort_keys]
-    return frame.sortWithinPartitions(*(F.col(f"`{name}`") for name in first), *order)
+    return frame.sortWithinPartitions(*(F.col(backticked(name)) for name in first), *order)
 
 
 def partition_key(key: PartitionField, column: Column) -> Expression:
     """What rows of one partition have in common, and no others."""
-    value = F.col(f"`{column.name}`")
+    value = F.col(backticked(column.name))
     match key.transform.name:
         case "identity":
             return _distinct_text(value)

@@ -35,10 +35,13 @@ def write_with_row_ids(
     """Write the table's columns and ROW_ID, a file per task and partition."""
     ids = tuple(_ids(column) for column in table.columns)
     codec = options.get("parquet_compression", "snappy")
+    names = tuple(rows.columns)
     write = _task(
-        folder, ids, tuple(partition_columns), "none" if codec == "uncompressed" else codec
+        folder, names, ids, tuple(partition_columns), "none" if codec == "uncompressed" else codec
     )
-    rows.mapInArrow(write, "path string").collect()
+    # mapInArrow asks for the columns by name and stumbles over dots and backticks.
+    numbered = rows.toDF(*(f"c{at}" for at in range(len(names))))
+    numbered.mapInArrow(write, "path string").collect()
 
 
 def _ids(column: Column) -> _Ids:
@@ -49,13 +52,13 @@ Batches = Iterator[pa.RecordBatch]
 
 
 def _task(
-    folder: str, ids: tuple[_Ids, ...], keys: tuple[str, ...], codec: str
+    folder: str, names: tuple[str, ...], ids: tuple[_Ids, ...], keys: tuple[str, ...], codec: str
 ) -> Callable[[Batches], Batches]:
     def write(batches: Batches) -> Batches:
         writers: dict[tuple[object, ...], pq.ParquetWriter] = {}
         paths: list[str] = []
         for batch in batches:
-            for key, part in _split(pa.Table.from_batches([batch]), keys):
+            for key, part in _split(pa.Table.from_batches([batch]).rename_columns(names), keys):
                 data = _with_ids(part.drop_columns(list(keys)), ids)
                 if key not in writers:
                     paths.append(f"{folder}{uuid7()}.parquet")

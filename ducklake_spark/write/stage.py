@@ -20,7 +20,7 @@ from ducklake_spark.files.mapping import mapping_of
 from ducklake_spark.scan import ROW_ID
 from ducklake_spark.scan.types import encoded
 from ducklake_spark.spec.model import NameMapping, NewDataFile, Table
-from ducklake_spark.spec.names import uuid7
+from ducklake_spark.spec.names import backticked, uuid7
 from ducklake_spark.spec.partitions import partition_directory
 from ducklake_spark.spec.paths import StoredPath
 from ducklake_spark.spec.types import FLOATS
@@ -92,7 +92,7 @@ def stage(
     kept = [ROW_ID] if with_row_ids else []
     rows, seen = _watched(assigned(frame, table, keep=kept), table)
     rows, partition_columns = laid_out(rows, table, options)
-    values = [encoded(F.col(_quoted(c.name)), c).alias(c.name) for c in table.columns]
+    values = [encoded(F.col(backticked(c.name)), c).alias(c.name) for c in table.columns]
     rows = rows.select(*values, *kept, *partition_columns)
     name = f"ducklake-{uuid7()}/"
     folder = table.location + name
@@ -155,10 +155,10 @@ def _watched(frame: DataFrame, table: Table) -> tuple[DataFrame, Observation | N
     Footers count the NULLs of leaves only.
     """
     counts = {
-        f"nan{c.id}": F.isnan(F.col(_quoted(c.name)))
+        f"nan{c.id}": F.isnan(F.col(backticked(c.name)))
         for c in table.columns
         if c.type.name in FLOATS
-    } | {f"null{c.id}": F.col(_quoted(c.name)).isNull() for c in table.columns if not c.nullable}
+    } | {f"null{c.id}": F.col(backticked(c.name)).isNull() for c in table.columns if not c.nullable}
     if not counts:
         return frame, None
     seen = Observation()
@@ -181,10 +181,6 @@ def _with_nan(file: NewDataFile, counts: Mapping[str, int]) -> NewDataFile:
         for s in file.stats
     )
     return replace(file, stats=tuple(stats))
-
-
-def _quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"
 
 
 def _described(table: Table, folder: str, mapping: NameMapping | None) -> Sequence[NewDataFile]:

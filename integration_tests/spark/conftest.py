@@ -9,6 +9,7 @@ import pytest
 
 from ducklake_spark.session import Session
 from support.sparks import settings
+from support.sql_lakes import SqlLake, sql_lake
 
 
 @pytest.fixture(scope="session")
@@ -17,6 +18,13 @@ def session() -> Iterator[Session]:
         yield opened
         if opened.is_connect:
             opened.spark.stop()  # with the server, which would keep the process alive
+
+
+@pytest.fixture
+def on(session: Session, tmp_path: Path) -> Iterator[SqlLake]:
+    """A fresh lake named `lake`, on a session of its own."""
+    with sql_lake(session, tmp_path) as opened:
+        yield opened
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,0 +1,56 @@
+"""Which lakes and which Spark, wherever that is said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ducklake_spark.lake import Lake
+from ducklake_spark.session import SparkSettings
+from ducklake_spark.spec.names import backticked, fold
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """A lake beside the first one."""
+
+    name: str
+    catalog: str = field(repr=False)  # may hold a password
+    data_path: str | None = None
+    metadata_schema: str | None = None
+    read_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """The settings of a session. The schema is where unqualified names lead, if it exists."""
+
+    catalog: str = field(repr=False)  # may hold a password
+    data_path: str | None = None
+    metadata_schema: str | None = None
+    name: str = "lake"
+    schema: str = "main"
+    author: str | None = None
+    spark: SparkSettings = field(default_factory=SparkSettings)
+    attached: tuple[Attached, ...] = ()
+
+    def open(self) -> Lake:
+        """Open the lakes, and start Spark."""
+        lake = Lake.open(
+            self.catalog,
+            self.data_path,
+            self.spark,
+            name=self.name,
+            metadata_schema=self.metadata_schema,
+            author=self.author,
+        )
+        for other in self.attached:
+            lake.attach(
+                other.name,
+                other.catalog,
+                other.data_path,
+                metadata_schema=other.metadata_schema,
+                read_only=other.read_only,
+            )
+        if any(fold(schema.name) == fold(self.schema) for schema in lake.reader().schemas()):
+            lake.execute(f"USE {backticked(self.name)}.{backticked(self.schema)}")
+        return lake

@@ -1,0 +1,133 @@
+"""What `ducklake` takes and does. An error is one line on stderr, and the exit code is 1."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ducklake_spark.cli.connection import Connection
+from ducklake_spark.cli.output import FORMATS, show, show_rows
+from ducklake_spark.cli.profiles import read_profile
+from ducklake_spark.cli.shell import Shell
+from ducklake_spark.errors import ConfigError, DuckLakeError
+from ducklake_spark.lake import Lake
+from ducklake_spark.sql import split_statements
+
+_Command = Callable[[Lake, Connection, argparse.Namespace], None]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run `ducklake`; the return value is the exit code."""
+    given = _parser().parse_args(arguments)
+    run: _Command = given.run
+    try:
+        connection = _connection(given)
+        with connection.open() as lake:
+            run(lake, connection, given)
+    except DuckLakeError as error:
+        print(f"ducklake: {' '.join(str(error).split())}", file=sys.stderr)  # noqa: T201
+        return 1
+    except BrokenPipeError:  # of `| head`
+        sys.stderr.close()
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+# --- commands ---
+
+
+def _sql(lake: Lake, _: Connection, given: argparse.Namespace) -> None:
+    text = sys.stdin.read() if given.statements == "-" else given.statements
+    for statement in split_statements(text):
+        show(lake.execute(statement), given.format, given.limit)
+
+
+def _shell(lake: Lake, connection: Connection, given: argparse.Namespace) -> None:
+    Shell(lake, connection.name, given.format, given.limit).run()
+
+
+def _snapshots(lake: Lake, _: Connection, given: argparse.Namespace) -> None:
+    names = ["snapshot_id", "snapshot_time", "author", "commit_message", "changes"]
+    rows = [
+        (
+            commit.snapshot.id,
+            commit.snapshot.time.isoformat(" ", "seconds"),
+            commit.author,
+            commit.message,
+            ", ".join(f"{change.kind.value} {change.target}" for change in commit.changes),
+        )
+        for commit in reversed(lake.catalog().commits())
+    ]
+    show_rows(names, rows, given.format, given.limit)
+
+
+def _tables(lake: Lake, _: Connection, given: argparse.Namespace) -> None:
+    reader = lake.reader()
+    rows = []
+    for schema in reader.schemas():
+        rows += [(schema.name, e.name.name, "table") for e in reader.tables(schema.name)]
+        rows += [(schema.name, view.name.name, "view") for view in reader.views(schema.name)]
+    show_rows(["schema", "name", "kind"], sorted(rows), given.format, given.limit)
+
+
+# --- arguments ---
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="ducklake",
+        description="SQL on a DuckLake, run by Spark.",
+        epilog="Without --catalog, a profile of dbt says which lake: profiles.yml is looked for "
+        "as dbt does.",
+    )
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    listed: list[tuple[str, _Command, str]] = [
+        ("sql", _sql, "run statements, which semicolons end"),
+        ("shell", _shell, "type statements, each ended by a semicolon"),
+        ("snapshots", _snapshots, "the history of the lake, newest first"),
+        ("tables", _tables, "the tables and views of the lake"),
+    ]
+    for name, run, summary in listed:
+        command = commands.add_parser(name, help=summary, description=summary)
+        command.set_defaults(run=run)
+        _add_options(command)
+        if name == "sql":
+            command.add_argument("statements", help="the statements; - reads them from stdin")
+    return parser
+
+
+def _add_options(command: argparse.ArgumentParser) -> None:
+    where = command.add_argument_group("which lake")
+    where.add_argument("--catalog", help="what DuckDB's ATTACH takes after ducklake:")
+    where.add_argument("--data-path", help="where a new lake keeps its files")
+    where.add_argument("--metadata-schema", help="the schema of the catalog's tables in PostgreSQL")
+    where.add_argument("--database", help="the lake's name in SQL (default: lake)")
+    where.add_argument("--profile", help="a profile of profiles.yml")
+    where.add_argument("--target", help="an output of the profile")
+    where.add_argument("--profiles-dir", type=Path, help="the folder of profiles.yml")
+    spark = command.add_argument_group("which Spark")
+    spark.add_argument("--master", help="where Spark runs (default: local[*])")
+    spark.add_argument("--remote", help="a Spark Connect server, sc://host:15002")
+    shown = command.add_argument_group("what is shown")
+    shown.add_argument("--limit", type=int, default=100, help="at most so many rows (default: 100)")
+    shown.add_argument("--format", choices=FORMATS, default="table", help="default: table")
+
+
+def _connection(given: argparse.Namespace) -> Connection:
+    if given.catalog and (given.profile or given.target or given.profiles_dir):
+        raise ConfigError("--catalog and a profile both name a lake.", hint="Give one of them.")
+    if given.catalog:
+        found = Connection(given.catalog, given.data_path, given.metadata_schema)
+    else:
+        found = read_profile(given.profile, given.target, given.profiles_dir)
+    spark = replace(
+        found.spark,
+        master=given.master or found.spark.master,
+        remote=given.remote or found.spark.remote,
+    )
+    return replace(found, name=given.database or found.name, spark=spark)

@@ -1,0 +1,117 @@
+"""Results as text: a table for people, CSV and JSON lines for programs."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any, TextIO
+
+from ducklake_spark.sql import Outcome, Result
+
+FORMATS = ("table", "csv", "json")
+_WIDEST = 60
+_UNITS = ("B", "kB", "MB", "GB", "TB")
+
+
+def show(result: Result, shape: str, limit: int) -> None:
+    """Print the rows of a result, or what was changed."""
+    if result.outcome is not None and shape == "table":
+        print(outcome_text(result.outcome))  # noqa: T201
+        return
+    names, rows = result.fetch(limit + 1)
+    show_rows(names, rows, shape, limit)
+
+
+def show_rows(names: Sequence[str], rows: Sequence[Sequence[Any]], shape: str, limit: int) -> None:
+    """Print rows, at most `limit`; of the others it is only said that there are some."""
+    shown = rows[:limit]
+    write = {"csv": _write_csv, "json": _write_json}.get(shape, _write_table)
+    write(sys.stdout, names, shown)
+    if len(rows) > limit:
+        print(f"There are more than {limit} rows: see --limit.", file=sys.stderr)  # noqa: T201
+    elif shape == "table":
+        print(f"{len(rows)} row{'' if len(rows) == 1 else 's'}")  # noqa: T201
+
+
+def outcome_text(outcome: Outcome) -> str:
+    """What a statement did, in a line."""
+    counts = {"inserted": outcome.rows_inserted, "updated": outcome.rows_updated,
+              "deleted": outcome.rows_deleted}  # fmt: skip
+    parts = [f"{count:,} rows {what}" for what, count in counts.items() if count]
+    if outcome.files:
+        size = _size(outcome.bytes)
+        parts.append(f"{outcome.files:,} file{'s' if outcome.files > 1 else ''} of {size}")
+    if outcome.snapshot_id is not None:
+        parts.append(f"snapshot {outcome.snapshot_id}")
+    return f"{outcome.operation}: {', '.join(parts)}" if parts else outcome.operation
+
+
+def _size(count: float) -> str:
+    for unit in _UNITS[:-1]:
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} {_UNITS[-1]}"
+
+
+def _write_table(out: TextIO, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    cells = [[_cell(value) for value in row] for row in rows]
+    header = [_cut(name) for name in names]
+    widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
+    right = [
+        any(_is_number(row[at]) for row in rows) and all(
+            row[at] is None or _is_number(row[at]) for row in rows
+        )
+        for at in range(len(names))
+    ]  # fmt: skip
+
+    def line(values: Sequence[str]) -> str:
+        aligned = [
+            value.rjust(width) if to_right else value.ljust(width)
+            for value, width, to_right in zip(values, widths, right, strict=True)
+        ]
+        return f"│ {' │ '.join(aligned)} │\n"
+
+    def rule(left: str, middle: str, end: str) -> str:
+        return left + middle.join("─" * (width + 2) for width in widths) + end + "\n"
+
+    out.write(rule("┌", "┬", "┐") + line(header) + rule("├", "┼", "┤"))
+    out.writelines(line(row) for row in cells)
+    out.write(rule("└", "┴", "┘"))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _cell(value: Any) -> str:
+    return "NULL" if value is None else _cut(_text(value))
+
+
+def _cut(text: str) -> str:
+    text = text.replace("\n", "⏎").replace("\t", " ")
+    return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (list, tuple, dict)):
+        return json.dumps(value, default=_text, ensure_ascii=False)
+    return str(value)
+
+
+def _write_csv(out: TextIO, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([["" if v is None else _text(v) for v in row] for row in rows])
+
+
+def _write_json(out: TextIO, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    for row in rows:
+        found = dict(zip(names, row, strict=True))
+        out.write(json.dumps(found, default=_text, ensure_ascii=False) + "\n")

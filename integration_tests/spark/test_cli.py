@@ -1,0 +1,103 @@
+"""The command line on a lake: what it prints, and what DuckDB finds afterwards."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from ducklake_spark.cli import main
+from ducklake_spark.session import Session
+from support.lakes import LakeAddress, file_lake
+from support.oracle import Oracle
+
+
+@pytest.fixture
+def lake(session: Session, tmp_path: Path) -> LakeAddress:
+    """Where a lake will be; the Spark of the tests is the one that is found."""
+    return file_lake("sqlite", tmp_path)
+
+
+def run(lake: LakeAddress, *arguments: str) -> int:
+    command, *rest = arguments
+    return main([command, "--catalog", lake.catalog, "--data-path", lake.data_path, *rest])
+
+
+def test_statements(lake: LakeAddress, capsys: pytest.CaptureFixture[str]) -> None:
+    script = "CREATE TABLE t AS SELECT id, 'v;' AS v FROM range(3); SELECT * FROM t WHERE id > 0"
+    assert run(lake, "sql", script) == 0
+    out = capsys.readouterr().out
+    assert "CREATE TABLE AS: 3 rows inserted" in out
+    assert "│  2 │ v; │" in out
+    assert "2 rows" in out
+    with Oracle(lake) as duck:
+        assert duck.value("SELECT count(*) FROM t") == 3
+    assert run(lake, "sql", "--format", "json", "SELECT map('a', array(1)) AS m") == 0
+    assert json.loads(capsys.readouterr().out) == {"m": {"a": [1]}}
+    assert run(lake, "tables", "--format", "csv") == 0
+    assert capsys.readouterr().out == "schema,name,kind\nmain,t,table\n"
+    assert run(lake, "snapshots", "--format", "csv", "--limit", "1") == 0
+    assert "created_table" in capsys.readouterr().out
+
+
+def test_statements_from_stdin(
+    lake: LakeAddress, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("SELECT 1 AS a;\nSELECT 2 AS b\n"))
+    assert run(lake, "sql", "--format", "csv", "-") == 0
+    assert capsys.readouterr().out == "a\n1\nb\n2\n"
+
+
+@pytest.mark.parametrize("statement", ["SELECT nope", "SELECT 1 / 0", "SELECT 'a", "DROP TABLE x"])
+def test_errors(lake: LakeAddress, statement: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(lake, "sql", statement) == 1
+    captured = capsys.readouterr()
+    assert captured.err.startswith("ducklake: [DL")
+    assert captured.err.count("\n") == 1
+    assert "Traceback" not in captured.err
+
+
+def test_the_shell(
+    lake: LakeAddress, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed = (
+        "help\n\nCREATE TABLE t\n  AS SELECT 1 AS a;\nSELECT nope;\nSELECT ';\n' AS b;\n"
+        "BEGIN; INSERT INTO t VALUES (2);\nCOMMIT;\nSELECT sum(a) AS s FROM t"
+    )
+    monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+    assert run(lake, "shell") == 0
+    captured = capsys.readouterr()
+    assert "Statements end with a semicolon" in captured.out
+    assert "│ 3 │" in captured.out
+    assert "│ ;⏎ │" in captured.out
+    assert "`nope` cannot be resolved" in captured.err
+
+
+def test_a_profile(
+    lake: LakeAddress, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    with Oracle(lake) as duck:
+        duck.run("CREATE SCHEMA marts", "CREATE TABLE marts.t AS SELECT 5 AS a")
+    other = file_lake("duckdb", tmp_path)
+    with Oracle(other) as duck:
+        duck.run("CREATE TABLE u AS SELECT 6 AS b")
+    monkeypatch.setenv("LAKE_CATALOG", lake.catalog)
+    (tmp_path / "profiles.yml").write_text(
+        "p:\n  outputs:\n    default:\n      type: ducklake\n"
+        "      catalog: \"{{ env_var('LAKE_CATALOG') }}\"\n      database: mine\n"
+        "      schema: marts\n      author: someone\n      attach:\n"
+        f"        - {{database: other, catalog: '{other.catalog}', read_only: true}}\n"
+    )
+    query = "SELECT a + b AS c FROM t JOIN other.main.u; INSERT INTO mine.marts.t VALUES (1)"
+    arguments = ["--profiles-dir", str(tmp_path), "--format", "csv"]
+    assert main(["sql", *arguments, query]) == 0
+    assert capsys.readouterr().out.startswith("c\n11\n")
+    assert main(["sql", *arguments, "DELETE FROM other.u"]) == 1
+    assert "read-only" in capsys.readouterr().err
+    with Oracle(lake) as duck:
+        assert duck.rows("SELECT author FROM lake.snapshots() ORDER BY ALL DESC LIMIT 1") == [
+            ("someone",)
+        ]

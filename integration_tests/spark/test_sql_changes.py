@@ -1,0 +1,224 @@
+"""INSERT, DELETE, UPDATE, MERGE and TRUNCATE through SQL; DuckDB reads the rows afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from ducklake_spark.errors import DuckLakeError
+from ducklake_spark.session import Session
+from support.sql_lakes import SqlLake, sql_lake
+
+T = "CREATE TABLE lake.main.t (id INT, v STRING DEFAULT 'new', n DOUBLE)"
+
+
+@pytest.fixture(scope="module")
+def shared(session: Session, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqlLake]:
+    with sql_lake(session, tmp_path_factory.mktemp("changes")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def on(shared: SqlLake) -> SqlLake:
+    """A table `t` of three rows, anew for each test; one Spark and one lake are faster."""
+    shared.run(
+        "CREATE OR REPLACE " + T.removeprefix("CREATE "),
+        "INSERT INTO lake.main.t VALUES (1, 'a', 1.5), (2, 'b', NULL), (3, DEFAULT, 3)",
+    )
+    return shared
+
+
+@pytest.mark.parametrize(
+    ("statement", "rows", "affected"),
+    [
+        ("INSERT INTO t VALUES (4, 'd', 4)", [(4, "d", 4.0)], 1),
+        ("INSERT INTO TABLE main.t SELECT 4, 'd', 4", [(4, "d", 4.0)], 1),
+        ("INSERT INTO t (n, id) VALUES (4, 4)", [(4, "new", 4.0)], 1),
+        ("INSERT INTO t BY NAME SELECT 4 AS n, 5 AS id", [(5, "new", 4.0)], 1),
+        ("INSERT INTO t (id, v) VALUES (4, DEFAULT), (5, NULL)",
+         [(4, "new", None), (5, None, None)], 2),
+        ("INSERT INTO t VALUES (4, CASE WHEN true THEN 'x,y' END, -1.0)", [(4, "x,y", -1.0)], 1),
+        ("INSERT INTO t SELECT id + 10, v, n FROM t WHERE id = 1", [(11, "a", 1.5)], 1),
+        ("INSERT INTO t TABLE t", [(1, "a", 1.5), (2, "b", None), (3, "new", 3.0)], 3),
+        ("WITH c AS (SELECT 4 AS id) INSERT INTO t SELECT id, 'c', 0 FROM c", [(4, "c", 0.0)], 1),
+        ("INSERT INTO t WITH c AS (SELECT 4 AS id) SELECT id, 'c', 0 FROM c", [(4, "c", 0.0)], 1),
+        ("INSERT INTO t FROM range(4, 6) SELECT id, 'r', 0", [(4, "r", 0.0), (5, "r", 0.0)], 2),
+        ("INSERT INTO t (SELECT 4, 'p', 0)", [(4, "p", 0.0)], 1),
+        ("INSERT INTO t SELECT 1, 'a', 1 WHERE false", [], 0),
+    ],
+)  # fmt: skip
+def test_insert(on: SqlLake, statement: str, rows: list[tuple[object, ...]], affected: int) -> None:
+    before = on.duck("SELECT * FROM t")
+    newest = on.newest
+    outcome = on.run(statement)
+    assert on.same("SELECT * FROM t") == sorted([*before, *rows], key=repr)
+    assert (outcome.rows_inserted, outcome.rows_affected) == (affected, affected)
+    assert (outcome.files > 0) == (affected > 0)
+    assert outcome.snapshot_id == (newest + 1 if affected else None)
+
+
+@pytest.mark.parametrize(
+    ("statement", "left", "deleted"),
+    [
+        ("INSERT OVERWRITE t VALUES (9, 'z', 9)", [(9, "z", 9.0)], 3),
+        ("INSERT OVERWRITE TABLE t SELECT id, v, n FROM t WHERE id > 2", [(3, "new", 3.0)], 3),
+        ("INSERT INTO t REPLACE WHERE id < 3 SELECT 8, 'y', 8", [(3, "new", 3.0), (8, "y", 8.0)],
+         2),
+        ("DELETE FROM t WHERE id = 1", [(2, "b", None), (3, "new", 3.0)], 1),
+        ("DELETE FROM lake.main.t AS x WHERE x.id IN (SELECT max(id) FROM t)",
+         [(1, "a", 1.5), (2, "b", None)], 1),
+        ("DELETE FROM t WHERE EXISTS (SELECT 1 FROM (VALUES (2)) q(k) WHERE q.k = main.t.id)",
+         [(1, "a", 1.5), (3, "new", 3.0)], 1),
+        ("DELETE FROM t WHERE n IS NULL OR t.v LIKE 'n%'", [(1, "a", 1.5)], 2),
+        ("DELETE FROM t WHERE v NOT LIKE 'n%'", [(3, "new", 3.0)], 2),
+        ("DELETE FROM t WHERE id > 100", [(1, "a", 1.5), (2, "b", None), (3, "new", 3.0)], 0),
+        ("DELETE FROM t", [], 3),
+        ("TRUNCATE TABLE t", [], 3),
+    ],
+)  # fmt: skip
+def test_what_takes_rows_away(
+    on: SqlLake, statement: str, left: list[tuple[object, ...]], deleted: int
+) -> None:
+    outcome = on.run(statement)
+    assert on.same("SELECT * FROM t") == sorted(left, key=repr)
+    assert outcome.rows_deleted == deleted
+
+
+@pytest.mark.parametrize(
+    ("statement", "values", "updated"),
+    [
+        ("UPDATE t SET v = 'x'", "xxx", 3),
+        ("UPDATE t SET v = DEFAULT WHERE id = 1", "nbn", 1),
+        ("UPDATE t AS y SET y.v = concat(y.v, '!') WHERE y.id IN (1, 2)", "a!b!n", 2),
+        ("UPDATE lake.main.t SET v = main.t.id, n = n + 1 WHERE main.t.id = 2", "a2n", 1),
+        ("UPDATE t SET v = (SELECT max(v) FROM t q WHERE q.id < 3) WHERE id = 3", "abb", 1),
+        ("UPDATE t SET v = NULL WHERE id = 9", "abn", 0),
+        ("UPDATE t SET v = CASE WHEN id = 1 THEN 'one' ELSE v END, id = id", "onebn", 3),
+    ],
+)
+def test_update(on: SqlLake, statement: str, values: str, updated: int) -> None:
+    outcome = on.run(statement)
+    found = [row[1] for row in on.same("SELECT * FROM t ORDER BY id")]
+    assert "".join(value if value != "new" else "n" for value in found) == values
+    assert outcome.rows_updated == updated
+
+
+def test_fields_of_structs_are_set(on: SqlLake) -> None:
+    on.run(
+        "CREATE OR REPLACE TABLE n (id INT, s STRUCT<a: INT, b: STRUCT<c: STRING>>)",
+        "INSERT INTO n VALUES (1, named_struct('a', 1, 'b', named_struct('c', 'x'))), (2, NULL)",
+        "UPDATE n SET s.a = s.a + 1, s.b.c = 'y' WHERE id = 1",
+    )
+    assert on.duck("SELECT * FROM n") == [(1, {"a": 2, "b": {"c": "y"}}), (2, None)]
+
+
+MERGE = "MERGE INTO lake.main.t AS t USING (SELECT * FROM VALUES (2, 'B'), (7, 'G') s(id, v)) AS s "
+
+
+@pytest.mark.parametrize(
+    ("clauses", "left", "counts"),
+    [
+        ("ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = s.v "
+         "WHEN NOT MATCHED THEN INSERT (id, v) VALUES (s.id, s.v)",
+         [(1, "a", 1.5), (2, "B", None), (3, "new", 3.0), (7, "G", None)], (1, 1, 0)),
+        ("ON t.id = s.id WHEN MATCHED AND t.n IS NULL THEN DELETE WHEN MATCHED THEN UPDATE SET n=0 "
+         "WHEN NOT MATCHED AND s.id > 100 THEN INSERT (id) VALUES (s.id)",
+         [(1, "a", 1.5), (3, "new", 3.0)], (0, 0, 1)),
+        ("ON main.t.id = s.id WHEN NOT MATCHED BY SOURCE AND t.id = 3 THEN DELETE "
+         "WHEN NOT MATCHED BY SOURCE THEN UPDATE SET v = CASE WHEN t.id = 1 THEN 'one' END "
+         "WHEN NOT MATCHED BY TARGET THEN INSERT (id, v, n) VALUES (s.id, DEFAULT, 1)",
+         [(1, "one", 1.5), (2, "b", None), (7, "new", 1.0)], (1, 1, 1)),
+        ("ON t.id = s.id AND t.v = 'b' WHEN MATCHED THEN DELETE",
+         [(1, "a", 1.5), (3, "new", 3.0)], (0, 0, 1)),
+    ],
+)  # fmt: skip
+def test_merge(
+    on: SqlLake, clauses: str, left: list[tuple[object, ...]], counts: tuple[int, int, int]
+) -> None:
+    outcome = on.run(MERGE + clauses)
+    assert on.same("SELECT * FROM t") == sorted(left, key=repr)
+    assert (outcome.rows_inserted, outcome.rows_updated, outcome.rows_deleted) == counts
+
+
+@pytest.mark.parametrize(
+    "source", ["src", "main.src", "lake.main.src VERSION AS OF {0} x", "(SELECT * FROM src)"]
+)
+def test_the_star_of_a_merge(on: SqlLake, source: str) -> None:
+    on.run("CREATE OR REPLACE TABLE src AS SELECT 3 AS id, 'S' AS v, 0.5D AS n "
+           "UNION ALL SELECT 8, 'T', NULL")  # fmt: skip
+    source = source.format(on.newest)
+    alias = "x" if source.endswith(" x") else "src" if "SELECT" not in source else "q"
+    source += " q" if alias == "q" else ""
+    on.run(f"MERGE INTO t USING {source} ON t.id = {alias}.id "
+           "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *")  # fmt: skip
+    assert on.same("SELECT * FROM t") == [
+        (1, "a", 1.5), (2, "b", None), (3, "S", 0.5), (8, "T", None),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("keys", ["g", "bucket(4, id)"])
+def test_partitions_are_overwritten(on: SqlLake, keys: str) -> None:
+    on.run(
+        "CREATE OR REPLACE TABLE p (id INT, g STRING) PARTITIONED BY (" + keys + ")",
+        "INSERT INTO p VALUES (1, 'a'), (2, 'a'), (3, 'b')",
+    )
+    if keys == "g":
+        on.run("INSERT OVERWRITE p PARTITION (g = 'a') SELECT 9")
+        assert on.same("SELECT * FROM p") == [(3, "b"), (9, "a")]
+        on.run("INSERT OVERWRITE p PARTITION (g) SELECT 4, 'b'")
+        assert on.same("SELECT * FROM p") == [(4, "b"), (9, "a")]
+        on.run("INSERT INTO p PARTITION (g = 'c') VALUES (5)")
+        assert on.same("SELECT * FROM p") == [(4, "b"), (5, "c"), (9, "a")]
+    on.run("INSERT OVERWRITE p VALUES (7, 'z')")
+    assert on.same("SELECT * FROM p") == [(7, "z")]
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("INSERT INTO t VALUES (1, 'a')", "2 columns, and 3"),
+        ("INSERT INTO t (id, nope) VALUES (1, 2)", "nope"),
+        ("INSERT INTO t (id, id) VALUES (1, 2)", "id"),
+        ("INSERT INTO t BY NAME SELECT 1 AS nope", "nope"),
+        ("INSERT INTO t VALUES ('abc', 'a', 1)", "abc|CAST|type"),
+        ("INSERT INTO t SELECT id / (id - id), v, n FROM t", "(?i)zero"),
+        ("INSERT INTO nope VALUES (1)", "nope"),
+        ("INSERT INTO t", "VALUES"),
+        ("INSERT t VALUES (1)", "INTO"),
+        ("FROM t INSERT INTO t SELECT * INSERT INTO t SELECT *", "not supported"),
+        ("DELETE FROM t WHERE nope = 1", "nope"),
+        ("DELETE FROM t WHERE", "condition"),
+        ("DELETE FROM t USING s WHERE true", "USING"),
+        ("DELETE FROM nope", "nope"),
+        ("UPDATE t SET nope = 1", "nope"),
+        ("UPDATE t SET id = 1, id = 2", "twice"),
+        ("UPDATE t SET v = 'a' FROM s", "FROM"),
+        ("UPDATE t SET id = 'abc'", "abc|CAST"),
+        ("UPDATE t SET", "column"),
+        ("MERGE INTO t USING (SELECT 1 AS id) s ON t.id = s.nope WHEN MATCHED THEN DELETE", "nope"),
+        ("MERGE INTO t USING (SELECT 1 AS id) s ON t.id = s.id", "WHEN"),
+        ("MERGE INTO t USING (SELECT 1 AS id) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET *",
+         "lacks 'v', 'n'"),
+        ("MERGE INTO t USING (SELECT 1 AS id) s ON t.id = s.id WHEN NOT MATCHED THEN "
+         "INSERT (id, v) VALUES (1)", "2 columns and gives 1"),
+        ("MERGE INTO t USING (SELECT 1 AS id UNION ALL SELECT 1) s ON t.id = s.id "
+         "WHEN MATCHED THEN UPDATE SET v = 'x'", "(?i)more than one|several|twice"),
+        ("MERGE WITH SCHEMA EVOLUTION INTO t USING s ON true WHEN MATCHED THEN DELETE", "ALTER"),
+        ("TRUNCATE t", "TABLE"),
+        ("WITH c AS (SELECT 1) DELETE FROM t", "WITH before DELETE"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_changes_nothing(on: SqlLake, statement: str, message: str) -> None:
+    before, rows = on.newest, on.duck("SELECT * FROM t")
+    with pytest.raises(DuckLakeError, match=message) as caught:
+        on.run(statement)
+    assert "JVM" not in str(caught.value)
+    assert on.newest == before
+    assert on.duck("SELECT * FROM t") == rows
+
+
+def test_an_outcome_is_a_row_too(on: SqlLake) -> None:
+    (row,) = on.lake.sql("DELETE FROM t WHERE id = 1").collect()
+    assert (row.operation, row.rows_affected, row.rows_deleted) == ("DELETE", 1, 1)
+    assert row.snapshot_id == on.newest

@@ -1,0 +1,174 @@
+"""SHOW, DESCRIBE, EXPLAIN, table functions and procedures; what is pruned is not opened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ducklake_spark.errors import DuckLakeError, QueryError
+from ducklake_spark.session import Session
+from support.sql_lakes import SqlLake, sql_lake
+
+TIMES = 8
+
+
+@pytest.fixture(scope="module")
+def on(session: Session, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqlLake]:
+    """A table of a file for each ten numbers, and some more to list."""
+    with sql_lake(session, tmp_path_factory.mktemp("information")) as opened:
+        opened.duck_runs(
+            "CALL lake.set_option('data_inlining_row_limit', 0)",
+            "CREATE TABLE t (id INTEGER, g VARCHAR, d DATE)",
+            *(
+                f"INSERT INTO t SELECT i, 'g{at}', DATE '2024-01-01' + i::INTEGER "
+                f"FROM range({at * 10}, {at * 10 + 10}) r(i)"
+                for at in range(TIMES)
+            ),
+            "CREATE SCHEMA s",
+            "CREATE TABLE s.parts (a INTEGER, b VARCHAR)",
+            "ALTER TABLE s.parts SET PARTITIONED BY (a)",
+            "INSERT INTO s.parts VALUES (1, 'x'), (2, 'y')",
+            "CREATE VIEW v AS SELECT id, g FROM t",
+            "COMMENT ON TABLE t IS 'numbers'",
+            "COMMENT ON COLUMN t.id IS 'a number'",
+        )
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("SHOW SCHEMAS", [("main",), ("s",)]),
+        ("SHOW DATABASES IN lake LIKE 'm*'", [("main",)]),
+        ("SHOW TABLES", [("main", "t", False), ("main", "v", False)]),
+        ("SHOW TABLES IN lake.s", [("s", "parts", False)]),
+        ("SHOW TABLES FROM s LIKE 'p*|x'", [("s", "parts", False)]),
+        ("SHOW TABLES LIKE 'T'", [("main", "t", False)]),
+        ("SHOW VIEWS IN main", [("main", "v", False)]),
+        ("SHOW COLUMNS IN t", [("d",), ("g",), ("id",)]),
+        ("SHOW COLUMNS FROM parts FROM s", [("a",), ("b",)]),
+        ("SHOW PARTITIONS s.parts", [("`a`=1",), ("`a`=2",)]),
+        ("DESCRIBE t", [("d", "date", None), ("g", "string", None), ("id", "int", "a number")]),
+        ("DESC TABLE lake.main.v", [("g", "string", None), ("id", "int", None)]),
+        ("DESCRIBE QUERY SELECT id + 1 AS x FROM t", [("x", "int", None)]),
+        ("SELECT option FROM lake.options() WHERE value = '0' AND option LIKE '%inlin%'",
+         [("data_inlining_row_limit",)]),
+        ("SELECT count(*), sum(row_count) FROM lake.list_files('t')", [(TIMES, TIMES * 10)]),
+        ("SELECT count(*) FROM lake.table_changes('t', 1, 5) WHERE id < 20", [(20,)]),
+        ("SELECT count(*) FROM lake.table_insertions('main.t', 0, (SELECT max(snapshot_id) "
+         "FROM lake.snapshots()))", [(TIMES * 10,)]),
+        ("SELECT count(*) FROM lake.table_deletions('t', 0, 5)", [(0,)]),
+        ("SELECT commit_message FROM lake.snapshots() WHERE snapshot_id = 0", [(None,)]),
+    ],
+)  # fmt: skip
+def test_what_is_there(on: SqlLake, statement: str, expected: list[tuple[object, ...]]) -> None:
+    assert on.rows(statement) == sorted(expected, key=repr)
+
+
+def test_describe_extended(on: SqlLake) -> None:
+    facts = {row[0]: row[1] for row in on.lake.sql("DESCRIBE EXTENDED t").collect()}
+    assert (facts["Files"], facts["Comment"], facts["Provider"]) == ("8", "numbers", "ducklake")
+
+
+def test_show_create(on: SqlLake) -> None:
+    ((text,),) = on.rows("SHOW CREATE TABLE t")
+    assert text.startswith("CREATE TABLE `lake`.`main`.`t` (\n  `id` int COMMENT 'a number'")
+    ((text,),) = on.rows("SHOW CREATE TABLE v")
+    assert text.startswith("CREATE VIEW `lake`.`main`.`v` AS ")
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("SELECT * FROM t", "lake.main.t @{0}: all of its 8 files"),
+        ("SELECT * FROM t WHERE id = 25", "lake.main.t @{0}: 1 of 8 files, by id = 25"),
+        ("SELECT * FROM v WHERE id IN (1, 75)", "lake.main.t @{0}: 2 of 8 files, by id in (1, 75)"),
+        ("WITH c AS (SELECT id AS k FROM t) SELECT * FROM c WHERE k < 10",
+         "lake.main.t @{0}: 1 of 8 files, by id < 10"),
+        ("SELECT * FROM t WHERE d >= '2024-03-11' AND g LIKE 'g%'",
+         "lake.main.t @{0}: 1 of 8 files, by d >= 2024-03-11 and g like g%"),
+        ("SELECT * FROM s.parts WHERE a = 2", "lake.s.parts @{0}: 1 of 2 files, by a = 2"),
+        ("SELECT * FROM t WHERE id = 25 OR g = 'g7'",
+         "lake.main.t @{0}: 2 of 8 files, by (id = 25 or g = g7)"),
+        ("SELECT * FROM t VERSION AS OF 3 WHERE id = 75",
+         "lake.main.t @3: 0 of 2 files, by id = 75"),
+        ("SELECT * FROM t WHERE g NOT LIKE 'g1%'", "lake.main.t @{0}: all of its 8 files"),
+    ],
+)  # fmt: skip
+def test_explain_says_which_files_are_read(on: SqlLake, query: str, said: str) -> None:
+    ((plan,),) = on.rows(f"EXPLAIN {query}")
+    assert plan.splitlines()[0] == said.format(on.newest)
+    assert "== Physical Plan ==" in plan
+
+
+@pytest.mark.parametrize("mode", ["EXTENDED", "FORMATTED", "COST"])
+def test_modes_of_explain(on: SqlLake, mode: str) -> None:
+    ((plan,),) = on.rows(f"EXPLAIN {mode} SELECT * FROM t WHERE id = 1")
+    assert plan.startswith("lake.main.t @")
+
+
+def test_pruned_files_are_not_opened(on: SqlLake) -> None:
+    paths = {row[1]: Path(row[0]) for row in on.rows(
+        "SELECT data_file, begin_snapshot FROM lake.list_files('t')")}  # fmt: skip
+    first = paths[min(paths)]
+    hidden = first.with_suffix(".hidden")
+    first.rename(hidden)
+    try:
+        assert on.rows("SELECT count(*) FROM t WHERE id BETWEEN 30 AND 39") == [(10,)]
+        assert on.rows("SELECT count(*) FROM v WHERE id > 9") == [(70,)]
+        assert on.rows(
+            "SELECT count(*) FROM s.parts p LEFT JOIN t ON t.id = p.a + 30 AND t.id > 20"
+        ) == [(2,)]
+        with pytest.raises(Exception, match=r"(?i)not exist|FileNotFound|missing"):
+            on.lake.sql("SELECT count(*) FROM t WHERE id > 8").collect()
+    finally:
+        hidden.rename(first)
+
+
+def test_conditions_that_no_database_parses(on: SqlLake) -> None:
+    deep = "id = 1"
+    for at in range(40):
+        deep = f"(({deep} AND g = 'g{at}') OR (d = '2024-01-01' AND id = {at}))"
+    assert on.rows(f"SELECT count(*) FROM t WHERE {deep}") == [(1,)]
+    many = " OR ".join(f"id = {at} OR g = 'x{at}'" for at in range(300))
+    assert on.rows(f"SELECT count(*) FROM t WHERE {many}") == [(80,)]
+
+
+def test_options_by_call(on: SqlLake) -> None:
+    on.lake.sql("CALL lake.set_option('parquet_compression', 'gzip', table_name => 't')")
+    assert ("parquet_compression", "gzip") in on.rows("SELECT * FROM lake.options('t')")
+    on.lake.sql("CALL set_option('parquet_compression', NULL, schema => 'main', table_name => 't')")
+    assert ("parquet_compression", "gzip") not in on.rows("SELECT * FROM lake.options('t')")
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("SHOW TABLES IN nope", "nope"),
+        ("SHOW COLUMNS IN nope", "nope"),
+        ("SHOW SCHEMAS IN nope", "nope"),
+        ("DESCRIBE nope", "nope"),
+        ("DESCRIBE lake.s.nope", "nope"),
+        ("EXPLAIN SELECT nope FROM t", "nope"),
+        ("EXPLAIN SELECT * FROM nope", "nope"),
+        ("SELECT * FROM lake.list_files()", "1 to 1 arguments"),
+        ("SELECT * FROM lake.list_files('nope')", "nope"),
+        ("SELECT * FROM lake.table_changes('t', 1)", "arguments"),
+        ("SELECT * FROM lake.table_changes('t', 1, 999)", "999"),
+        ("SELECT * FROM lake.snapshots(1)", "arguments"),
+        ("CALL lake.set_option('parquet_compression')", "name of an option and its value"),
+        ("CALL lake.set_option(nope => 1)", "nope"),
+        ("CALL nope.set_option('a', 1)", "nope"),
+        ("CALL lake.set_option('a', 1", r"\)"),
+    ],
+)
+def test_what_is_not_there(on: SqlLake, statement: str, message: str) -> None:
+    with pytest.raises(DuckLakeError, match=message):
+        on.rows(statement)
+
+
+def test_explain_of_what_is_no_query_is_sparks(on: SqlLake) -> None:
+    with pytest.raises(QueryError):
+        on.rows("EXPLAIN DROP nope nope")

@@ -1,0 +1,164 @@
+"""BEGIN, COMMIT, ROLLBACK and `Lake.transaction`: one commit or none, across tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ducklake_spark.errors import (
+    CommitConflictError,
+    DuckLakeError,
+    ReadOnlyError,
+    StatementError,
+    TransactionStateError,
+)
+from ducklake_spark.lake import Lake
+from support.lakes import file_lake
+from support.sql_lakes import SqlLake
+
+
+@pytest.fixture
+def on(on: SqlLake) -> SqlLake:
+    on.run("CREATE TABLE t AS SELECT 1 AS a")
+    return on
+
+
+def data_files(on: SqlLake) -> int:
+    return len(list(Path(on.address.data_path).rglob("*.parquet")))
+
+
+def test_one_commit_across_statements(on: SqlLake) -> None:
+    before = on.newest
+    on.run("BEGIN")
+    assert on.run("INSERT INTO t VALUES (2)").snapshot_id is None
+    on.run("CREATE TABLE u AS SELECT a * 10 AS b FROM t", "UPDATE t SET a = a + 1 WHERE a = 2")
+    on.run("CREATE SCHEMA s", "CREATE TABLE s.v AS SELECT * FROM u", "DELETE FROM s.v WHERE b = 10")
+    assert on.rows("SELECT a FROM t") == [(1,), (3,)]
+    assert on.rows("SELECT * FROM s.v JOIN lake.main.u USING (b)") == [(20,)]
+    assert on.duck("SELECT * FROM t") == [(1,)]
+    outcome = on.run("COMMIT MESSAGE 'all at once'")
+    assert outcome.snapshot_id == on.newest == before + 1
+    assert on.duck("SELECT b FROM s.v UNION ALL SELECT a FROM t") == [(1,), (20,), (3,)]
+    newest = f"SELECT commit_message FROM lake.snapshots() WHERE snapshot_id = {before + 1}"
+    assert on.same(newest) == [("all at once",)]
+
+
+def test_rollback_leaves_nothing(on: SqlLake) -> None:
+    before, files = on.newest, data_files(on)
+    on.run("START TRANSACTION", "INSERT INTO t VALUES (2)", "DROP TABLE t", "ROLLBACK")
+    assert on.newest == before
+    assert on.same("SELECT * FROM t") == [(1,)]
+    assert data_files(on) == files
+
+
+def test_a_failed_statement_leaves_the_transaction_usable(on: SqlLake) -> None:
+    on.run("BEGIN TRANSACTION", "INSERT INTO t VALUES (2)")
+    files = data_files(on)
+    for statement in (
+        "INSERT INTO t SELECT 1 / (id - 5) FROM range(10)",
+        "CREATE OR REPLACE TABLE t AS SELECT 1 / (id - 5) AS a FROM range(10)",
+        "INSERT INTO nope VALUES (1)",
+        "ALTER TABLE t DROP COLUMN nope",
+    ):
+        with pytest.raises(DuckLakeError, match="transaction is still open"):
+            on.run(statement)
+    with pytest.raises(DuckLakeError):
+        on.rows("SELECT nope FROM t")
+    assert data_files(on) == files
+    assert on.lake.in_transaction
+    on.run("INSERT INTO t VALUES (3)", "COMMIT")
+    assert on.same("SELECT * FROM t") == [(1,), (2,), (3,)]
+
+
+def fail_in_a_transaction(lake: Lake) -> None:
+    with lake.transaction():
+        lake.sql("DELETE FROM t")
+        lake.sql("DELETE FROM nope")
+
+
+def test_the_block_form(on: SqlLake) -> None:
+    before = on.newest
+    with on.lake.transaction(author="me", message="why", extra_info="{}") as lake:
+        lake.sql("INSERT INTO t VALUES (2)")
+        lake.sql("DELETE FROM t WHERE a = 1")
+    assert on.newest == before + 1
+    assert on.duck("SELECT author, commit_message FROM lake.snapshots() "
+                   f"WHERE snapshot_id = {before + 1}") == [("me", "why")]  # fmt: skip
+    with pytest.raises(DuckLakeError, match="nope"):
+        fail_in_a_transaction(on.lake)
+    assert on.same("SELECT * FROM t") == [(2,)]
+    assert not on.lake.in_transaction
+
+
+def test_readers_keep_the_snapshot_that_the_transaction_began_with(on: SqlLake) -> None:
+    on.run("BEGIN")
+    assert on.rows("SELECT * FROM t") == [(1,)]
+    on.duck_runs("INSERT INTO t VALUES (9)")
+    assert on.rows("SELECT * FROM t") == [(1,)]
+    on.run("INSERT INTO t VALUES (2)", "COMMIT")
+    assert on.same("SELECT * FROM t") == [(1,), (2,), (9,)]
+
+
+def test_a_conflict_rolls_back_and_says_so(on: SqlLake) -> None:
+    files = data_files(on)
+    on.run("BEGIN", "UPDATE t SET a = 5")
+    on.duck_runs("UPDATE t SET a = 6")
+    with pytest.raises(CommitConflictError, match="rolled back"):
+        on.run("COMMIT")
+    assert not on.lake.in_transaction
+    assert on.same("SELECT * FROM t") == [(6,)]
+    assert data_files(on) <= files + 1
+    assert on.run("UPDATE t SET a = 7").rows_updated == 1
+
+
+def test_states(on: SqlLake) -> None:
+    for statement in ("COMMIT", "ROLLBACK"):
+        with pytest.raises(TransactionStateError, match="BEGIN"):
+            on.run(statement)
+    on.run("BEGIN")
+    with pytest.raises(TransactionStateError, match="open already"):
+        on.run("BEGIN")
+    assert on.run("COMMIT").snapshot_id is None
+    with pytest.raises(StatementError, match="set_commit_message"):
+        on.lake.sql("CALL lake.set_commit_message('me', 'why')")
+
+
+def test_commit_messages_by_call(on: SqlLake) -> None:
+    on.run("BEGIN", "DELETE FROM t")
+    on.lake.sql("CALL lake.set_commit_message('me', commit_message => 'gone')")
+    newest = on.run("COMMIT").snapshot_id
+    query = f"SELECT author, commit_message FROM lake.snapshots() WHERE snapshot_id = {newest}"
+    assert on.same(query) == [("me", "gone")]
+
+
+def test_two_lakes(on: SqlLake, tmp_path: Path) -> None:
+    (tmp_path / "two").mkdir()
+    second = file_lake("sqlite", tmp_path / "two")
+    on.lake.attach("two", second.catalog, second.data_path)
+    on.run("CREATE TABLE two.main.w AS SELECT 5 AS a")
+    on.run("BEGIN", "INSERT INTO t SELECT a FROM two.w")
+    with pytest.raises(StatementError, match="no commit in common"):
+        on.run("INSERT INTO two.main.w VALUES (6)")
+    on.run("COMMIT")
+    assert on.same("SELECT * FROM t") == [(1,), (5,)]
+    on.run("BEGIN", "INSERT INTO two.w SELECT a FROM t WHERE a = 1", "COMMIT")
+    assert on.rows("SELECT * FROM two.w") == [(1,), (5,)]
+
+
+def test_a_lake_that_may_only_be_read(on: SqlLake) -> None:
+    with Lake(on.lake.session, {"lake": on.address.open(read_only=True)}) as lake:
+        assert lake.sql("SELECT * FROM t").collect() == [(1,)]
+        for statement in ("DELETE FROM t", "CREATE TABLE x AS SELECT 1 AS a", "DROP TABLE t"):
+            with pytest.raises(ReadOnlyError, match="lake"):
+                lake.sql(statement)
+    assert on.same("SELECT * FROM t") == [(1,)]
+
+
+def test_closing_rolls_back(on: SqlLake) -> None:
+    other = on.lake.sibling()
+    other.sql("BEGIN")
+    other.sql("DELETE FROM t")
+    assert other.in_transaction
+    other._workspace.rollback()
+    assert on.same("SELECT * FROM t") == [(1,)]

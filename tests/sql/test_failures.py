@@ -1,0 +1,33 @@
+"""Spark's errors with the user's names and places, and without the noise."""
+
+from __future__ import annotations
+
+from pyspark.errors import PySparkException
+
+from ducklake_spark.sql.failures import query_error, shown_names
+from ducklake_spark.sql.splice import Edit, spliced
+
+
+def test_names_of_views_become_those_of_the_user() -> None:
+    text = "cannot find in `lake.main.t @7 #12` or `lake.s.u @7 #13` AS `u`, `lake.snapshots #14`"
+    assert shown_names(text) == "cannot find in lake.main.t or `u`, lake.snapshots"
+    assert shown_names("`a b`.`c` #3") == "`a b`.`c` #3"
+
+
+def test_the_place_is_that_of_the_users_text() -> None:
+    query = spliced("SELECT nope\nFROM t WHERE also", [Edit(17, 18, "`lake.main.t @1 #1` AS `t`")])
+    message = (
+        "[X] Column `also` is not in `lake.main.t @1 #1`. line 2 pos 38;\n'Project ['nope]\n"
+        "+- Relation\n\nJVM stacktrace:\nat org.x"
+    )
+    text = str(query_error(PySparkException(message), query))
+    assert text.splitlines() == [
+        "[DL402] [X] Column `also` is not in lake.main.t.",
+        "  line 2: FROM t WHERE also",
+        "                       ^",
+    ]
+
+
+def test_without_a_place_the_message_is_enough() -> None:
+    text = str(query_error(PySparkException("it failed\n\tat org.apache.spark.X(Y.scala:1)\n")))
+    assert text == "[DL402] it failed"
