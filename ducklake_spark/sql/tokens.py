@@ -111,14 +111,14 @@ def _kind(text: str, raw: _Raw) -> Kind:
 
 
 def split_statements(text: str) -> list[str]:
-    """The statements of a script, which semicolons end."""
-    parts, start = [], 0
+    """The statements of a script, which semicolons end, without comments around them."""
+    statements: list[list[Token]] = [[]]
     for token in tokenize(text):
         if token.word == ";":
-            parts.append(text[start : token.start])
-            start = token.end
-    parts.append(text[start:])
-    return [part.strip() for part in parts if tokenize(part)]
+            statements.append([])
+        else:
+            statements[-1].append(token)
+    return [text[tokens[0].start : tokens[-1].end] for tokens in statements if tokens]
 
 
 def is_ended(text: str) -> bool:

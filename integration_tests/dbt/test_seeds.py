@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
-from dbt.tests.adapter.simple_seed import test_seed
+from dbt.tests.adapter.simple_seed import seeds
 from dbt.tests.adapter.simple_seed.test_seed import (
     BaseBasicSeedTests,
     BaseSeedConfigFullRefreshOff,
@@ -69,9 +70,12 @@ class TestSeedParsing(BaseSeedParsing):
 
 
 class TestSimpleSeedWithBOM(BaseSimpleSeedWithBOM):
-    @pytest.fixture(scope="class")
-    def test_dir(self) -> Path:
-        return Path(test_seed.__file__).parent
+    @pytest.fixture(scope="class", autouse=True)
+    def setUp(self, project: Any) -> None:
+        # The suite looks for its file beside the test; it comes with the suite.
+        project.run_sql(seeds.seeds__expected_sql)
+        file = Path(seeds.__file__).parent / "seed_bom.csv"
+        shutil.copy(file, Path(project.project_root) / "seeds")
 
 
 class TestSeedSpecificFormats(BaseSeedSpecificFormats):

@@ -27,7 +27,7 @@ class Cursor:
             raise NotImplementedError("statements with bindings")
         self._frame, self._rows, self.outcomes = None, None, []
         for statement in split_statements(sql):
-            if statement.rstrip(";").upper() == "COMMIT":
+            if statement.upper() == "COMMIT":
                 # dbt sends it before hooks outside the transaction, whether or not one is open.
                 self._handle.commit_and_go_on()
                 continue
