@@ -12,34 +12,38 @@ from pyspark.sql import functions as F
 
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import DataFile
-from ducklake_spark.storage.hadoop import hadoop_uri
 
 ORDINAL = "_ducklake_ordinal"
 # A file of more rows than this does not exist; a scan of more files than the rest has neither.
 POSITION_BITS = 40
-_PATH = "_ducklake_path"
+_LISTED = "_ducklake_listed"
 
 
-def with_places(session: Session, frame: DataFrame, files: Mapping[int, DataFile]) -> DataFrame:
-    """The frame with the ordinal of each row's file, its row_id_start and begin_snapshot.
+def with_ordinals(frame: DataFrame, files: Mapping[int, DataFile]) -> DataFrame:
+    """The frame with the ordinal of each row's file.
 
-    A path that Spark spells in a way we did not foresee stops the query: going on would mean to
-    show deleted rows.
+    A Spark that asks the files themselves when they were changed stops the query: going on would
+    mean to show deleted rows.
     """
+    told = F.unix_millis(F.col("_metadata.file_modification_time"))
+    unknown = F.raise_error(
+        F.concat(F.lit("Not a file of this scan: "), F.col("_metadata.file_path"))
+    ).cast("bigint")
+    return frame.withColumn(ORDINAL, F.when(told <= max(files), told).otherwise(unknown))
+
+
+def with_lineage(session: Session, frame: DataFrame, files: Mapping[int, DataFile]) -> DataFrame:
+    """The frame, which has its ordinals, with row_id_start and begin_snapshot of the files."""
     known = files.values()
-    places = pa.table(
+    lineage = pa.table(
         {
-            _PATH: [hadoop_uri(file.path) for file in known],
-            ORDINAL: pa.array(files, pa.int64()),
+            _LISTED: pa.array(files, pa.int64()),
             "row_id_start": pa.array([file.row_id_start for file in known], pa.int64()),
             "begin_snapshot": pa.array([file.begin_snapshot for file in known], pa.int64()),
         }
     )
-    path = F.col("_metadata.file_path")
-    listed = F.broadcast(session.spark.createDataFrame(places))
-    joined = frame.join(listed, path == F.col(_PATH), "left")
-    unknown = F.raise_error(F.concat(F.lit("Not a file of this scan: "), path)).cast("bigint")
-    return joined.withColumn(ORDINAL, F.coalesce(F.col(ORDINAL), unknown))
+    listed = F.broadcast(session.spark.createDataFrame(lineage))
+    return frame.join(listed, F.col(ORDINAL) == F.col(_LISTED), "left")
 
 
 def place() -> Expression:

@@ -7,7 +7,7 @@ nothing but such a log plans thousands of files at once, whatever characters the
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from pyspark.sql import DataFrame
@@ -19,14 +19,18 @@ from ducklake_spark.spec.names import uuid7
 from ducklake_spark.storage.hadoop import hadoop_uri
 
 
-def read_files(session: Session, files: Sequence[DataFile], schema: StructType) -> DataFrame:
-    """The rows of Parquet files under one read schema."""
+def read_files(session: Session, files: Mapping[int, DataFile], schema: StructType) -> DataFrame:
+    """The rows of Parquet files under one read schema.
+
+    The log gives each file its ordinal for the time it was changed at: a number that Spark hands
+    on with every row for nothing, while to look a path up costs with every row.
+    """
     folder = _manifest(session.scratch, files)
     reader = session.spark.read.schema(schema).option("recursiveFileLookup", "true")
     return reader.parquet(str(folder))
 
 
-def _manifest(scratch: Path, files: Sequence[DataFile]) -> Path:
+def _manifest(scratch: Path, files: Mapping[int, DataFile]) -> Path:
     folder = scratch / str(uuid7())
     log = folder / "_spark_metadata" / "0"
     log.parent.mkdir(parents=True)
@@ -35,12 +39,12 @@ def _manifest(scratch: Path, files: Sequence[DataFile]) -> Path:
             "path": hadoop_uri(file.path),
             "size": file.file_size_bytes,
             "isDir": False,
-            "modificationTime": 0,
+            "modificationTime": ordinal,
             "blockReplication": 1,
             "blockSize": 128 * 1024 * 1024,
             "action": "add",
         }
-        for file in files
+        for ordinal, file in files.items()
     ]
     log.write_text("\n".join(["v1", *map(json.dumps, entries)]) + "\n")
     return folder

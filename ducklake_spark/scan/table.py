@@ -30,7 +30,7 @@ from ducklake_spark.scan.defaults import (
 )
 from ducklake_spark.scan.deletes import without_deleted
 from ducklake_spark.scan.inlined import inlined_frame
-from ducklake_spark.scan.places import place, with_places
+from ducklake_spark.scan.places import place, with_lineage, with_ordinals
 from ducklake_spark.scan.source import read_files
 from ducklake_spark.scan.types import (
     FIELD_ID,
@@ -190,11 +190,13 @@ class _Scan:
         # Files with a name mapping hold no such columns: DuckDB would not find them there.
         hidden = list(self._hidden(group)) if group.mapping_id is None else []
         schema = T.StructType([*fields, *hidden])
-        frame = read_files(self.session, list(files.values()), schema)
+        frame = read_files(self.session, files, schema)
         for missing in self._hidden(group) if not hidden else ():
             frame = frame.withColumn(missing.name, F.lit(None).cast(missing.dataType))
         if group.has_deletes or {ROW_ID, SNAPSHOT_ID, PLACE} & set(self.extras):
-            frame = with_places(self.session, frame, files)
+            frame = with_ordinals(frame, files)
+        if {ROW_ID, SNAPSHOT_ID} & set(self.extras):
+            frame = with_lineage(self.session, frame, files)
         if group.is_partial:
             begun = F.coalesce(F.col(_STORED_SNAPSHOT_ID[0]), F.lit(0))
             frame = frame.where(begun <= self.reader.snapshot.id)
