@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from dbt.tests.adapter.python_model.test_python_model import (
     BasePythonEmptyTests,
     BasePythonIncrementalTests,
@@ -9,7 +12,13 @@ from dbt.tests.adapter.python_model.test_python_model import (
     BasePythonModelTests,
     BasePythonSampleTests,
 )
-from dbt.tests.adapter.python_model.test_spark import BasePySparkTests
+from dbt.tests.adapter.python_model.test_spark import (
+    PANDAS_MODEL,
+    PANDAS_ON_SPARK_MODEL,
+    PYSPARK_MODEL,
+    BasePySparkTests,
+)
+from dbt.tests.util import run_dbt
 
 
 class TestPythonModelTests(BasePythonModelTests):
@@ -33,4 +42,14 @@ class TestPythonSampleTests(BasePythonSampleTests):
 
 
 class TestPySparkTests(BasePySparkTests):
-    pass
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        # Koalas has been pandas-on-Spark for years.
+        return {
+            "pandas_df.py": PANDAS_MODEL,
+            "pyspark_df.py": PYSPARK_MODEL,
+            "pandas_on_spark_df.py": PANDAS_ON_SPARK_MODEL,
+        }
+
+    def test_different_dataframes(self, project: Any) -> None:
+        assert len(run_dbt(["run"])) == 3

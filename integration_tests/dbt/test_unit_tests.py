@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from dbt.tests.adapter.unit_testing.test_case_insensitivity import BaseUnitTestCaseInsensivity
 from dbt.tests.adapter.unit_testing.test_invalid_input import BaseUnitTestInvalidInput
 from dbt.tests.adapter.unit_testing.test_quoted_reserved_word_column_names import (

@@ -34,7 +34,8 @@ def run_model(
 
 
 def _returned(lake: Lake, name: str, model: dict[str, Any], code: str) -> Any:
-    namespace: dict[str, Any] = {"__name__": name}
+    # Other adapters' python models know Spark's session under this name as well.
+    namespace: dict[str, Any] = {"__name__": name, "spark": lake.session.spark}
     path = model.get("original_file_path", name)
     exec(compile(code, path, "exec"), namespace)  # noqa: S102 - the user's own model
     if "model" not in namespace:
@@ -45,12 +46,10 @@ def _returned(lake: Lake, name: str, model: dict[str, Any], code: str) -> Any:
 
 def _rows(returned: Any, lake: Lake, name: str) -> DataFrame:
     """What a model may return, as a DataFrame of Spark's."""
-    if hasattr(returned, "createOrReplaceTempView"):
-        frame: DataFrame = returned
-        return frame
     if hasattr(returned, "to_spark"):
-        on_spark: DataFrame = returned.to_spark()
-        return on_spark
+        returned = returned.to_spark()
+    if hasattr(returned, "createOrReplaceTempView"):
+        return _here(returned, lake)
     kind = type(returned)
     if kind.__module__.partition(".")[0] in ("pandas", "pyarrow"):
         return lake.session.spark.createDataFrame(returned)
@@ -58,3 +57,15 @@ def _rows(returned: Any, lake: Lake, name: str) -> DataFrame:
         f"The python model {name} returned a {kind.__name__}; it must return a DataFrame of "
         "Spark or pandas, or a table of PyArrow."
     )
+
+
+def _here(frame: DataFrame, lake: Lake) -> DataFrame:
+    """The frame in the connection's own session: pandas-on-Spark works in Spark's first one."""
+    spark = lake.session.spark
+    if frame.sparkSession is spark:
+        return frame
+    name = f"{_RESULT}_{id(frame)}"
+    frame.createOrReplaceGlobalTempView(name)
+    moved = spark.table(f"global_temp.{name}")
+    frame.sparkSession.catalog.dropGlobalTempView(name)
+    return moved
