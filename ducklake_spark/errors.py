@@ -15,6 +15,8 @@ class DuckLakeError(Exception):
     """Root of all errors raised on purpose by this package."""
 
     code = "DL000"
+    # What became of the transaction, for those who run it themselves.
+    aftermath: str | None = None
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
@@ -22,8 +24,8 @@ class DuckLakeError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        text = f"[{self.code}] {self.message}"
-        return f"{text} {self.hint}" if self.hint else text
+        parts = (f"[{self.code}] {self.message}", self.hint, self.aftermath)
+        return " ".join(part for part in parts if part)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Errors travel between processes (Spark workers, test runners): keep the hint and extras.

@@ -181,7 +181,7 @@ class Workspace:
             except CommitUnknownError:
                 raise
             except DuckLakeError as error:
-                error.hint = f"{error.hint or ''} The transaction was rolled back.".strip()
+                error.aftermath = "The transaction was rolled back."
                 raise
         return results
 
@@ -226,8 +226,7 @@ class Workspace:
                 files.discard()
             del work.staged[staged:]
             if isinstance(error, DuckLakeError):
-                note = "The transaction is still open, without this statement."
-                error.hint = f"{error.hint or ''} {note}".strip()
+                error.aftermath = "The transaction is still open, without this statement."
             raise
 
     @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from dbt.tests.adapter.caching.test_caching import (
     BaseCachingLowercaseModel,
     BaseCachingSelectedSchemaOnly,
@@ -87,7 +88,7 @@ class TestShowSqlHeader(BaseShowSqlHeader):
 
 
 class TestShowDoesNotHandleDoubleLimit(BaseShowDoesNotHandleDoubleLimit):
-    pass
+    DATABASE_ERROR_MESSAGE = "Syntax error at or near 'limit'"
 
 
 class TestEmpty(BaseTestEmpty):
@@ -98,6 +99,7 @@ class TestEmptyInlineSourceRef(BaseTestEmptyInlineSourceRef):
     pass
 
 
+@pytest.mark.skip("seeds have the flag --empty from dbt 1.12 on")
 class TestEmptySeedFlag(BaseTestEmptySeedFlag):
     pass
 
@@ -126,10 +128,12 @@ class TestConcurrency(BaseConcurrency):
     pass
 
 
+@pytest.mark.skip("it compares the text of PostgreSQL's create view")
 class TestEphemeralMulti(BaseEphemeralMulti):
     pass
 
 
+@pytest.mark.skip("it compares the text of PostgreSQL's create view")
 class TestEphemeralNested(BaseEphemeralNested):
     pass
 
@@ -187,8 +191,10 @@ class TestCloneSameSourceAndTarget(BaseCloneSameSourceAndTarget):
 
 
 class TestSimpleCopy(SimpleCopyBase):
-    pass
+    @pytest.mark.skip("DuckLake has no materialized views")
+    def test_simple_copy_with_materialized_views(self) -> None: ...
 
 
+@pytest.mark.skip("it asks PostgreSQL's information_schema")
 class TestEmptyModelsArentRun(EmptyModelsArentRunBase):
     pass

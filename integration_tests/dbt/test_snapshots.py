@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from dbt.tests.adapter.simple_snapshot.new_record_check_mode import BaseSnapshotNewRecordCheckMode
 from dbt.tests.adapter.simple_snapshot.new_record_dbt_valid_to_current import (
     BaseSnapshotNewRecordDbtValidToCurrent,
@@ -73,6 +74,7 @@ class TestSnapshotInvalidColumnNames(BaseSnapshotInvalidColumnNames):
     pass
 
 
+@pytest.mark.skip("it relies on the order of rows without ORDER BY")
 class TestSnapshotDbtValidToCurrent(BaseSnapshotDbtValidToCurrent):
     pass
 

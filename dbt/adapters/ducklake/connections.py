@@ -56,6 +56,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
             yield
         except DuckLakeError as error:
             self.rollback_if_open()
+            error.aftermath = None  # dbt's transaction ends with its node
             raise DbtDatabaseError(str(error)) from error
         except DbtRuntimeError:
             self.rollback_if_open()
