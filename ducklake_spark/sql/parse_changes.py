@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Literal
 
 from ducklake_spark.errors import StatementError, UnsupportedFeatureError
-from ducklake_spark.sql.parse_definitions import rest_of
 from ducklake_spark.sql.references import take_travel
 from ducklake_spark.sql.statements import (
     Delete,
@@ -98,7 +97,7 @@ def _insert(cursor: Cursor, prefix: str) -> Insert:
         columns = _names(cursor)
     if cursor.done:
         raise cursor.error("a query or VALUES")
-    text = rest_of(cursor)
+    text = cursor.query()
     query = prefix + text[len(prefix) :] if prefix else text
     return Insert(name, query, overwrite, columns, by_name, partition, replace_where)
 
@@ -153,7 +152,7 @@ def _where(cursor: Cursor) -> str | None:
     cursor.expect("WHERE")
     if cursor.done:
         raise cursor.error("a condition")
-    return rest_of(cursor)
+    return cursor.query()
 
 
 def _update(cursor: Cursor) -> Update:

@@ -5,7 +5,6 @@ None where the statement is Spark's own, such as CREATE FUNCTION or CREATE TABLE
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -54,14 +53,6 @@ def parse(cursor: Cursor) -> Statement | None:
             return _comment(cursor)
 
 
-def rest_of(cursor: Cursor) -> str:
-    """The rest of the statement, its lines and columns as they were."""
-    start = cursor.peek().start
-    cursor.at = len(cursor.tokens)
-    text = cursor.text[: cursor.end]
-    return re.sub(r"[^\n]", " ", text[:start]) + text[start:]
-
-
 def _if_not_exists(cursor: Cursor) -> bool:
     return cursor.accept("IF", "NOT", "EXISTS")
 
@@ -98,7 +89,7 @@ def _create_temporary_view(cursor: Cursor, replace: bool) -> Statement | None:
             return None
         cursor.take()
     cursor.expect("AS")
-    return CreateTemporaryView(name, rest_of(cursor), replace, columns)
+    return CreateTemporaryView(name, cursor.query(), replace, columns)
 
 
 def _create_view(cursor: Cursor, replace: bool) -> Statement:
@@ -113,7 +104,7 @@ def _create_view(cursor: Cursor, replace: bool) -> Statement:
             raise cursor.error("AS")
     if cursor.done:
         raise cursor.error("a query")
-    return CreateView(name, rest_of(cursor), columns, comment, if_not_exists, replace)
+    return CreateView(name, cursor.query(), columns, comment, if_not_exists, replace)
 
 
 def _view_columns(cursor: Cursor) -> tuple[tuple[str, str | None], ...]:
@@ -143,7 +134,7 @@ def _create_table(cursor: Cursor, replace: bool) -> Statement | None:
             return None
     if cursor.accept("AS") and cursor.done:
         raise cursor.error("a query")
-    query = None if cursor.done else rest_of(cursor)
+    query = None if cursor.done else cursor.query()
     if query is None and not columns and like is None:
         raise cursor.error("columns or a query")
     return CreateTable(
@@ -307,7 +298,7 @@ def _alter(cursor: Cursor) -> Statement | None:
 
 def _alteration(cursor: Cursor) -> Alteration:
     if cursor.accept("AS"):
-        return SetQuery(rest_of(cursor))
+        return SetQuery(cursor.query())
     if cursor.accept("ADD"):
         return _add_columns(cursor)
     if cursor.accept("DROP"):

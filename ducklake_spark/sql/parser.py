@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from ducklake_spark.errors import StatementError, UnsupportedFeatureError
 from ducklake_spark.sql import parse_changes, parse_definitions
 from ducklake_spark.sql.statements import (
@@ -45,16 +43,6 @@ def parse(text: str) -> Statement:
     return (parse_it(cursor) if parse_it else None) or _sparks(cursor)
 
 
-def text_from(cursor: Cursor, start: int) -> str:
-    """The rest of the statement from a place on, its lines and columns as they were."""
-    return placed(cursor.text[: cursor.end], start)
-
-
-def placed(text: str, start: int) -> str:
-    """A text without what comes before a place, but blanks."""
-    return re.sub(r"[^\n]", " ", text[:start]) + text[start:]
-
-
 def _query(cursor: Cursor) -> Query:
     """A query; FROM … INSERT … INSERT … is none, and Spark cannot write to a lake by itself."""
     cursor.at = 0
@@ -67,7 +55,8 @@ def _query(cursor: Cursor) -> Query:
                 hint="Write INSERT INTO … SELECT … FROM …, one statement for each table, between "
                 "BEGIN and COMMIT if they belong together.",
             )
-    return Query(text_from(cursor, 0))
+    cursor.at = 0
+    return Query(cursor.query())
 
 
 def _sparks(cursor: Cursor) -> SparkCommand:
@@ -85,7 +74,7 @@ def _explain(cursor: Cursor) -> Statement | None:
     mode = cursor.accept_any("EXTENDED", "FORMATTED", "CODEGEN", "COST", "LOGICAL")
     if cursor.peek().word not in _QUERY:
         return None
-    return Explain(mode.lower() or "simple", text_from(cursor, cursor.peek().start))
+    return Explain(mode.lower() or "simple", cursor.query())
 
 
 def _begin(cursor: Cursor) -> Statement | None:
@@ -143,7 +132,7 @@ def _describe(cursor: Cursor) -> Statement | None:
         return None
     is_query = cursor.accept("QUERY")
     if is_query or (cursor.sees_any(*_QUERY) and not cursor.accept("TABLE")):
-        return Describe(query=text_from(cursor, cursor.peek().start))
+        return Describe(query=cursor.query())
     extended = bool(cursor.accept_any("EXTENDED", "FORMATTED"))
     name = cursor.dotted("a table or view")
     if cursor.accept("AS", "JSON") or not cursor.done:
@@ -159,7 +148,6 @@ def _call(cursor: Cursor) -> Statement | None:
 
 def _cache(cursor: Cursor) -> Statement | None:
     """CACHE TABLE x AS query makes a view that is read later on."""
-    text = cursor.text
     cursor.take()
     if cursor.accept("LAZY") or not cursor.accept("TABLE"):
         return None
@@ -167,7 +155,7 @@ def _cache(cursor: Cursor) -> Statement | None:
     cursor.accept("AS")
     if cursor.peek().word not in _QUERY:
         return None
-    query = placed(text[: cursor.end], cursor.peek().start)
+    query = cursor.query()
     return CreateTemporaryView(name, query, replace=True, cached=True)
 
 

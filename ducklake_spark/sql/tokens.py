@@ -6,6 +6,7 @@ as the user wrote it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -252,6 +253,13 @@ class Cursor:
         start = self.peek().start
         self.at = len(self.tokens)
         return self.text[start : self.end]
+
+    def query(self) -> str:
+        """All that is left, behind blanks: its lines and columns are those of the statement."""
+        start = self.peek().start
+        self.at = len(self.tokens)
+        text = self.text[: self.end]
+        return re.sub(r"[^\n]", " ", text[:start]) + text[start:]
 
     def finish(self) -> None:
         if not self.done:
