@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dbt.tests.adapter.simple_seed import seeds
+from dbt.tests.adapter.simple_seed import fixtures, seeds
 from dbt.tests.adapter.simple_seed.test_seed import (
     BaseBasicSeedTests,
     BaseSeedConfigFullRefreshOff,
@@ -87,6 +87,17 @@ class TestEmptySeed(BaseTestEmptySeed):
 
 
 class TestSimpleSeedColumnOverride(BaseSimpleSeedColumnOverride):
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        text = fixtures.properties__schema_yml
+        for theirs, ours in (
+            ("timestamp without time zone", "timestamp"),
+            ("type: text", "type: string"),
+            ("type: integer", "type: bigint"),
+        ):
+            text = text.replace(theirs, ours)
+        return {"schema.yml": text}
+
     @staticmethod
     def seed_enabled_types() -> dict[str, str]:
         return {"seed_id": "string", "birthday": "date"}

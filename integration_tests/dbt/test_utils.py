@@ -207,6 +207,10 @@ class TestStringLiteral(BaseStringLiteral):
 
 class TestCurrentTimestamps(BaseCurrentTimestamps):
     @pytest.fixture(scope="class")
+    def expected_sql(self) -> None:
+        """The suite's is PostgreSQL's."""
+
+    @pytest.fixture(scope="class")
     def expected_schema(self) -> dict[str, str]:
         return dict.fromkeys(
             (

@@ -62,7 +62,7 @@ def test_create_table_with_everything(on: SqlLake) -> None:
     [
         ("CREATE TABLE c AS SELECT 1 AS a, 'x' AS b", [(1, "x")]),
         ("CREATE OR REPLACE TABLE c AS SELECT 2 AS z", [(2,)]),
-        ("CREATE TABLE IF NOT EXISTS c AS SELECT 3 AS y", [(2,)]),
+        ("CREATE TABLE IF NOT EXISTS c AS SELECT 3 AS y", [(0,), (1,)]),
         ("CREATE OR REPLACE TABLE c (a BIGINT, b STRING) AS SELECT 3, 'y'", [(3, "y")]),
         ("CREATE OR REPLACE TABLE c PARTITIONED BY (a) AS SELECT id AS a FROM range(2)",
          [(0,), (1,)]),
@@ -75,6 +75,9 @@ def test_create_table_with_everything(on: SqlLake) -> None:
     ],
 )  # fmt: skip
 def test_create_table_as(on: SqlLake, statement: str, rows: Rows) -> None:
+    on.run("CREATE OR REPLACE TABLE c AS SELECT id AS a FROM range(2)")
+    if statement.startswith("CREATE TABLE c"):
+        on.run("DROP TABLE c")
     newest = on.newest
     on.run(statement)
     assert on.same("SELECT * FROM c") == rows
