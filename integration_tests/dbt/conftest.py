@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt  # dbt's fixtures bring a name datetime of their own
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -29,25 +28,18 @@ def dbt_profile_target(tmp_path_factory: pytest.TempPathFactory) -> dict[str, An
 
 @pytest.fixture(scope="class", autouse=True)
 def postgres_set_up() -> Iterator[None]:
-    """The suites prepare and check their tables in the SQL of PostgreSQL, and expect its times."""
+    """The suites prepare and check their tables in the SQL of PostgreSQL."""
     run = DuckLakeAdapter.run_sql_for_tests
 
     def translated(self: DuckLakeAdapter, sql: str, fetch: str, conn: Any) -> Any:
         if '"' in sql or "::" in sql:
             written = sql.replace("`", '"')
             sql = ";\n".join(sqlglot.transpile(written, read="postgres", write="spark"))
-        found = run(self, sql, fetch, conn)
-        if fetch == "all":
-            return [tuple(map(_without_zone, row)) for row in found]
-        return tuple(map(_without_zone, found)) if fetch == "one" and found else found
+        return run(self, sql, fetch, conn)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(DuckLakeAdapter, "run_sql_for_tests", translated)
         yield
-
-
-def _without_zone(value: Any) -> Any:
-    return value.replace(tzinfo=None) if isinstance(value, dt.datetime) else value
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
