@@ -24,7 +24,8 @@ class Cursor:
 
     def execute(self, sql: str, bindings: Any = None) -> None:
         if bindings:
-            raise NotImplementedError("statements with bindings")
+            # Nothing of ours sends any: seeds come as a view, all else as text.
+            raise NotImplementedError("Statements of dbt-ducklake take no bindings.")
         self._frame, self._rows, self.outcomes = None, None, []
         for statement in split_statements(sql):
             if statement.upper() == "COMMIT":

@@ -1,5 +1,4 @@
-{#- DuckLake's files belong to one table, so a clone is a view of the other relation, pinned to the
-    snapshot it has now; with `clone_as: table` it is a copy. -#}
+{#- DuckLake's files belong to one table, so a clone is a view of the other relation; with `clone_as: table` it is a copy. -#}
 {% materialization clone, adapter='ducklake' -%}
 
   {%- if not defer_relation -%}
