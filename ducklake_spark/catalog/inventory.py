@@ -14,6 +14,7 @@ from ducklake_spark.catalog.files import (
     read_file_stats,
     read_inlined_deletes,
 )
+from ducklake_spark.errors import CatalogDamagedError, InvalidDefinitionError
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.model import Column, DataFile, DeleteFile
 from ducklake_spark.spec.paths import StoredPath
@@ -64,6 +65,13 @@ _LAST_SEEN = select(func.max(func.coalesce(_t.end_snapshot - 1, FOREVER))).where
 )
 
 
+def _columns(connection: Connection, snapshot_id: int, table_id: int) -> tuple[Column, ...]:
+    try:
+        return read_columns(connection, snapshot_id, table_id)
+    except (CatalogDamagedError, InvalidDefinitionError):
+        return ()  # files can be found and measured all the same
+
+
 def read_table_files(
     connection: Connection, database: CatalogDatabase, table_id: int, location: str
 ) -> TableFiles:
@@ -82,7 +90,7 @@ def read_table_files(
         for row in connection.execute(_DELETES, parameters)
         if row.data_file_id in data
     ]
-    columns = read_columns(connection, last, table_id)
+    columns = _columns(connection, last, table_id)
     leaves = [leaf.id for column in columns for leaf in column.walk()]
     stats = read_file_stats(connection, table_id, list(data), leaves)
     data = {i: replace(file, stats=stats.get(i, {})) for i, file in data.items()}

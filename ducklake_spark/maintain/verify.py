@@ -10,9 +10,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from ducklake_spark.catalog import Catalog
+from ducklake_spark.errors import NotFoundError
 from ducklake_spark.maintain.stored_files import stored_faults
+from ducklake_spark.maintain.targets import named
 from ducklake_spark.spec.faults import Fault, Severity
-from ducklake_spark.spec.names import QualifiedName
+from ducklake_spark.spec.names import QualifiedName, fold
 
 # A fault that very many files have is told of so many of them.
 _SHOWN = 10
@@ -31,17 +33,22 @@ def verify(
     lake. All snapshots count, not only the newest.
     """
     if table_name is not None:
-        wanted = (
-            QualifiedName.parse(table_name) if schema is None else QualifiedName(schema, table_name)
-        )
-        found = catalog.at().table(wanted).name
-        schema, table_name = found.schema, found.name
+        name = named(table_name, schema)
+        _check_exists(catalog, name)
+        schema, table_name = name.schema, name.name
     elif schema is not None:
-        schema = catalog.at().schema(schema).name
+        catalog.at().schema(schema)
     faults = catalog.faults(schema=schema, table=table_name)
     if files:
         faults += stored_faults(catalog, schema=schema, table=table_name)
     return sorted(_abridged(faults), key=lambda fault: fault.severity is not Severity.ERROR)
+
+
+def _check_exists(catalog: Catalog, name: QualifiedName) -> None:
+    # Not by reading the table: what is wrong with it may be what keeps it from being read.
+    near = [entry.name.name for entry in catalog.at().tables(name.schema)]
+    if fold(name.name) not in map(fold, near):
+        raise NotFoundError(f"Table {name}", near=near, wanted=name.name)
 
 
 def _abridged(faults: Iterable[Fault]) -> Iterator[Fault]:

@@ -104,7 +104,7 @@ _LOST_PARTS = (
 def types(scope: Scope) -> Iterator[Fault]:
     """Every column has a type that this package can read."""
     distinct = select(_c.column_type).distinct()
-    unknown = [t for (t,) in scope.connection.execute(distinct).tuples() if not _is_type(t)]
+    unknown = [t for t in scope.connection.scalars(distinct) if not _is_type(t)]
     if unknown:
         yield from error(
             "unknown-type",

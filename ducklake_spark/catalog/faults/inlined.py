@@ -18,6 +18,7 @@ from ducklake_spark.catalog.faults.check import (
     of,
 )
 from ducklake_spark.catalog.inlined import columns_of_version, stored_names
+from ducklake_spark.errors import CatalogDamagedError, InvalidDefinitionError
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.faults import Fault, Severity
 from ducklake_spark.spec.names import fold
@@ -52,7 +53,10 @@ def inlined_tables(scope: Scope) -> Iterator[Fault]:
 
 def _shape(scope: Scope, row: Row[Any]) -> Iterator[Fault]:
     stored = set(stored_names(scope.connection, row.table_name))
-    columns = columns_of_version(scope.connection, row.relation_id, row.schema_version)
+    try:
+        columns = columns_of_version(scope.connection, row.relation_id, row.schema_version)
+    except (CatalogDamagedError, InvalidDefinitionError):
+        return  # the checks of columns say what is wrong with them
     missing = [column.name for column in columns if fold(column.name) not in stored]
     if missing:
         yield _fault(
