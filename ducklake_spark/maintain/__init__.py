@@ -1,5 +1,38 @@
-"""Care of a lake: its history, its files, its layout."""
+"""Care of a lake: its history, its files, its layout.
 
+Every operation is a function `operation(catalog, [session,] *, named arguments)` whose arguments
+are named and ordered as DuckDB's are, and which returns the rows that tell what it did. Those that
+change something make a plan first: with `dry_run` the rows are the plan's, and nothing is done.
+"""
+
+from ducklake_spark.maintain.information import (
+    FileRow,
+    SnapshotRow,
+    TableInfo,
+    list_files,
+    snapshots,
+    table_info,
+)
+from ducklake_spark.maintain.settings import (
+    IndexRow,
+    OptionRow,
+    create_indexes,
+    options,
+    set_option,
+)
 from ducklake_spark.maintain.verify import verify
 
-__all__ = ["verify"]
+__all__ = [
+    "FileRow",
+    "IndexRow",
+    "OptionRow",
+    "SnapshotRow",
+    "TableInfo",
+    "create_indexes",
+    "list_files",
+    "options",
+    "set_option",
+    "snapshots",
+    "table_info",
+    "verify",
+]

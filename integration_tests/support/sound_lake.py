@@ -16,8 +16,8 @@ _STATEMENTS = (
     "ALTER TABLE sales.orders SET PARTITIONED BY (region)",
     "ALTER TABLE sales.orders SET SORTED BY (id DESC)",
     "CALL lake.set_option('data_inlining_row_limit', 0, schema => 'sales', table_name => 'orders')",
-    "INSERT INTO sales.orders SELECT i, ['eu', 'us'][i % 2 + 1], i / 4, DATE '2026-01-01' + i::INT, "
-    "{'city': 'c' || i, 'zip': i}, ['a', NULL] FROM range(100) r(i)",
+    "INSERT INTO sales.orders SELECT i, ['eu', 'us'][i % 2 + 1], i / 4, "
+    "DATE '2026-01-01' + i::INT, {'city': 'c' || i, 'zip': i}, ['a', NULL] FROM range(100) r(i)",
     "INSERT INTO sales.orders SELECT i, 'eu', NULL, DATE '2026-05-01', NULL, [] "
     "FROM range(100, 130) r(i)",
     "DELETE FROM sales.orders WHERE id % 10 = 4",

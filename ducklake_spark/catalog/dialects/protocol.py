@@ -148,6 +148,10 @@ class CatalogDatabase(ABC):
     def has_primary_key(self, connection: Connection, name: str) -> bool:
         """Whether a table of the catalog has a primary key."""
 
+    def index_names(self, connection: Connection) -> set[str]:
+        """The indexes of the catalog's tables, where there may be any."""
+        return set()
+
     def prepare_new(self, connection: Connection) -> None:  # noqa: B027 - most need nothing
         """Called before the catalog's tables are created."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from sqlalchemy import Row, and_, func, or_, select, union_all
@@ -104,7 +104,8 @@ _LOST_PARTS = (
 def types(scope: Scope) -> Iterator[Fault]:
     """Every column has a type that this package can read."""
     distinct = select(_c.column_type).distinct()
-    unknown = [t for t in scope.connection.scalars(distinct) if not _is_type(t)]
+    stored: Iterable[str] = scope.connection.scalars(distinct)
+    unknown = [text for text in stored if not _is_type(text)]
     if unknown:
         yield from error(
             "unknown-type",
