@@ -10,7 +10,7 @@ from ducklake_spark.maintain.file_fault import UNREADABLE, FileFault, unreadable
 from ducklake_spark.spec.model import Column, DataFile
 from ducklake_spark.spec.scalars import parse_text, to_float32
 from ducklake_spark.spec.stats import ColumnStats, has_counts, without_usable_bounds
-from ducklake_spark.spec.types import FLOATS, DataType
+from ducklake_spark.spec.types import FLOATS, SIGNED, UNSIGNED, DataType, Primitive
 from ducklake_spark.storage.footers import (
     Footer,
     Leaf,
@@ -22,6 +22,7 @@ from ducklake_spark.storage.footers import (
 )
 
 ROW_ID_FIELD = 2147483540
+_ZONELESS = {"timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns"}
 _OPAQUE = ("variant", "geometry", "unknown")
 # What else a column's values may be stored as: readers cast it.
 _ALSO = {
@@ -140,8 +141,17 @@ def _columns(file: DataFile, footer: Footer, columns: Sequence[Column]) -> Itera
                 f"has {stored} in column {leaf.column.name!r}, which is {data_type}: readers fail.",
                 "Insert its rows again with a cast, and delete the file's own.",
             )
-        elif leaf.column.id in file.stats:
+        elif leaf.column.id in file.stats and _is_alike(stored, data_type):
             yield from _statistics(file, footer, leaf)
+
+
+def _is_alike(stored: Primitive | None, data_type: DataType) -> bool:
+    """Whether the footer's bounds are of the column's type; not so before a promotion."""
+    families = ({*SIGNED, *UNSIGNED}, {*FLOATS}, _ZONELESS)
+    return stored is not None and (
+        stored.name in (data_type.name, "varchar")
+        or any({stored.name, data_type.name} <= family for family in families)
+    )
 
 
 def _statistics(file: DataFile, footer: Footer, leaf: Leaf) -> Iterator[FileFault]:

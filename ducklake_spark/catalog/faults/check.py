@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -14,6 +14,8 @@ from ducklake_spark.spec.faults import Fault, Severity
 
 LAKE = "the lake"
 RELATION = "relation_id"
+# Databases take only so many parameters.
+_MANY = 1_000
 FROM_A_BACKUP = "Restore the catalog from a backup."
 MAKE_ANEW = (
     "Make the table anew, which gives it statistics of its own: "
@@ -43,17 +45,22 @@ class Scope:
             return LAKE
         return self.names.get(relation_id, f"object {relation_id}")
 
-    def rows(self, query: _Query) -> Iterator[Row[Any]]:
-        """The rows of a query that are about what is looked at.
+    def rows(self, query: _Query) -> Sequence[Row[Any]]:
+        """The rows of a query that are about what is looked at, all of them at once: DuckDB
+        forgets the rest of a result with the next query.
 
         A query without a relation is about the lake as a whole.
         """
         if self.ids is None:
-            yield from self.connection.execute(query)
-        elif RELATION in query.selected_columns:
-            found = query.subquery()
-            narrowed = select(found).where(found.c[RELATION].in_(sorted(self.ids)))
-            yield from self.connection.execute(narrowed)
+            return self.connection.execute(query).all()
+        if RELATION not in query.selected_columns:
+            return []
+        if len(self.ids) > _MANY:
+            rows = self.connection.execute(query).all()
+            return [row for row in rows if row._mapping[RELATION] in self.ids]
+        found = query.subquery()
+        narrowed = select(found).where(found.c[RELATION].in_(sorted(self.ids)))
+        return self.connection.execute(narrowed).all()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, and_, case, false, func, or_, select, true
+from sqlalchemy import Row, and_, case, false, func, or_, select, true
 
 from ducklake_spark.catalog.dialects import CatalogDatabase
 from ducklake_spark.catalog.faults.check import (
@@ -31,46 +31,96 @@ _AFTER_A_REWRITE = (
     "DuckDB's rewrite_data_files leaves that behind. Rows of today are read rightly; expire the "
     "snapshots that see the file, or read them with this package."
 )
+_LIVE_COLUMN = and_(
+    _c.table_id == _t.table_id, _c.column_id == _t.column_id, _c.end_snapshot.is_(None)
+)
+_SAID = (
+    select(
+        of(_t.table_id),
+        _t.column_id,
+        _c.column_name,
+        _c.column_type,
+        _t.min_value.label("table_min"),
+        _t.max_value.label("table_max"),
+    )
+    .select_from(tables.table_column_stats.join(tables.column, _LIVE_COLUMN))
+    # NaN among the values: DuckDB makes no use of bounds.
+    .where(func.coalesce(_t.contains_nan, false()) == false())
+)
+_FILES_OF_COLUMN = select(_f.path, _f.end_snapshot, _s.min_value, _s.max_value).select_from(
+    tables.file_column_stats.join(tables.data_file, _f.data_file_id == _s.data_file_id)
+)
 _STATS = (
     tables.table_column_stats.join(
         tables.file_column_stats, and_(_s.table_id == _t.table_id, _s.column_id == _t.column_id)
     )
     .join(tables.data_file, _f.data_file_id == _s.data_file_id)
-    .join(
-        tables.column,
-        and_(_c.table_id == _t.table_id, _c.column_id == _t.column_id, _c.end_snapshot.is_(None)),
-    )
+    .join(tables.column, _LIVE_COLUMN)
 )
 
 
 def narrow_bounds(scope: Scope) -> Iterator[Fault]:
     """A table's bounds hold every value of every file that some snapshot sees."""
-    query = (
-        select(
-            of(_t.table_id),
-            _t.column_id,
-            _c.column_name,
-            _c.column_type,
-            _f.path,
-            _f.end_snapshot,
-            _s.min_value,
-            _s.max_value,
-            _t.min_value.label("table_min"),
-            _t.max_value.label("table_max"),
+    said = {(row.relation_id, row.column_id): row for row in scope.rows(_SAID)}
+    for extremes in scope.connection.execute(_extremes(scope.database)).all():
+        row = said.get((extremes.table_id, extremes.column_id))
+        if row is not None and _seem_outside(extremes, row):
+            yield from _narrow_column(scope, row)
+
+
+def _extremes(database: CatalogDatabase) -> Any:
+    """The lowest and highest bounds of any file, in every way a database can compare them.
+
+    One pass over the statistics of all files; which of the ways is right, the column's type says.
+    """
+    low, high = _s.min_value, _s.max_value
+    ways = {"integer": database.integer, "number": database.number, "text": database.bytewise}
+    lowest = (func.min(way(low)).label(f"low_{name}") for name, way in ways.items())
+    highest = (func.max(way(high)).label(f"high_{name}") for name, way in ways.items())
+    return select(_s.table_id, _s.column_id, *lowest, *highest).group_by(_s.table_id, _s.column_id)
+
+
+def _seem_outside(extremes: Row[Any], said: Row[Any]) -> bool:
+    kind = said.column_type.lower()
+    if kind in SIGNED or kind in UNSIGNED:
+        return _beyond(extremes.low_integer, extremes.high_integer, said, int)
+    if kind in FLOATS or kind.startswith("decimal"):
+        return _beyond(extremes.low_number, extremes.high_number, said, float)
+    if kind == "boolean":  # true in some rows is 1 in others
+        return (extremes.low_text, extremes.high_text) != (said.table_min, said.table_max)
+    return _beyond(extremes.low_text, extremes.high_text, said, _bytes)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode()
+
+
+def _beyond(low: Any, high: Any, said: Row[Any], compared: Callable[[Any], Any]) -> bool:
+    pairs = ((low, said.table_min), (said.table_max, high))
+    try:
+        return any(
+            compared(inner) < compared(outer)
+            for inner, outer in pairs
+            if inner is not None and outer is not None
         )
-        .select_from(_STATS)
-        # NaN among the values: DuckDB makes no use of bounds.
-        .where(_seems_outside(scope.database), func.coalesce(_t.contains_nan, false()) == false())
+    except ValueError:
+        return True  # no number: look closer
+
+
+def _narrow_column(scope: Scope, said: Row[Any]) -> Iterator[Fault]:
+    """The first file that today's snapshot sees, and the first that only others see."""
+    found = scope.connection.execute(
+        _FILES_OF_COLUMN.where(_s.table_id == said.relation_id, _s.column_id == said.column_id)
     )
-    reported: set[tuple[int, int, bool]] = set()
-    for row in scope.rows(query):
-        found = (row.relation_id, row.column_id, row.end_snapshot is None)
-        if found not in reported and _is_outside(row):
-            reported.add(found)
-            yield _narrow(scope, row)
+    reported: set[bool] = set()
+    for row in found:
+        is_live = row.end_snapshot is None
+        if is_live not in reported and _is_outside(row, said):
+            reported.add(is_live)
+            yield _narrow(scope, said, row)
 
 
-def _narrow(scope: Scope, row: Row[Any]) -> Fault:
+def _narrow(scope: Scope, said: Row[Any], row: Row[Any]) -> Fault:
     severity, consequence, advice = (
         (Severity.ERROR, "DuckDB leaves out rows, or sorts them wrongly", MAKE_ANEW)
         if row.end_snapshot is None
@@ -83,46 +133,22 @@ def _narrow(scope: Scope, row: Row[Any]) -> Fault:
     return Fault(
         severity,
         "table-statistics-narrow",
-        scope.name(row.relation_id),
-        f"Column {row.column_name!r} is said to go from {row.table_min!r} to {row.table_max!r}, "
+        scope.name(said.relation_id),
+        f"Column {said.column_name!r} is said to go from {said.table_min!r} to {said.table_max!r}, "
         f"and {row.path} has it from {row.min_value!r} to {row.max_value!r}: {consequence}.",
         advice,
     )
 
 
-def _seems_outside(database: CatalogDatabase) -> ColumnElement[bool]:
-    """Whether a file's bounds are beyond the table's, as well as the database can compare them."""
-    kind = func.lower(_c.column_type)
-    integers = kind.in_((*SIGNED, *UNSIGNED))
-    numbers = or_(kind.in_(FLOATS), kind.like("decimal%"))
-    integer, number, text = database.integer, database.number, database.bytewise
-
-    def beyond(compare: Any, low: Any, high: Any) -> ColumnElement[bool]:
-        return or_(compare(_s.min_value) < compare(low), compare(_s.max_value) > compare(high))
-
-    hollow = and_(_t.min_value.is_(None), _t.max_value.is_(None), _s.min_value.is_not(None))
-    return or_(
-        hollow,
-        case(
-            (integers, beyond(integer, _t.min_value, _t.max_value)),
-            (numbers, beyond(number, _t.min_value, _t.max_value)),
-            (kind == "boolean", or_(_s.min_value != _t.min_value, _s.max_value != _t.max_value)),
-            else_=beyond(text, _t.min_value, _t.max_value),
-        ),
-    )
-
-
-def _is_outside(row: Row[Any]) -> bool:
+def _is_outside(row: Row[Any], said: Row[Any]) -> bool:
     try:
-        data_type = parse_type(row.column_type)
+        data_type = parse_type(said.column_type)
     except InvalidDefinitionError:
         return False  # nested, or another check tells of it
     if without_usable_bounds(data_type):
         return False
     low, high = _value(row.min_value, data_type), _value(row.max_value, data_type)
-    table_low, table_high = _value(row.table_min, data_type), _value(row.table_max, data_type)
-    if table_low is None and table_high is None:
-        return low is not None or high is not None
+    table_low, table_high = _value(said.table_min, data_type), _value(said.table_max, data_type)
     too_low = low is not None and table_low is not None and low < table_low
     too_high = high is not None and table_high is not None and high > table_high
     return too_low or too_high
@@ -231,7 +257,6 @@ _HOLLOW = (
         _t.extra_stats.is_(None),
         func.coalesce(_t.contains_nan, false()) == false(),
         _s.value_count > 0,
-        _s.min_value.is_(None),
         _f.end_snapshot.is_(None),
     )
     .distinct()
@@ -280,8 +305,8 @@ FINDERS: tuple[Finder, ...] = (
         "table-statistics-hollow",
         _HOLLOW,
         "Column {column_name!r} has values, and its row in ducklake_table_column_stats has no "
-        "bounds: DuckDB takes the bounds of the next INSERT for those of the table. Its own files "
-        "with long or unusual texts lead to that.",
+        "bounds: DuckDB takes the bounds of the next INSERT for those of the table. It leaves that "
+        "behind itself, for long or unusual texts and when it rewrites a promoted column.",
         "Delete the row: then everybody knows that the bounds are unknown.",
         keep=_has_bounds,
     ),
