@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from ducklake_spark.errors import AlreadyExistsError, NotFoundError
 from ducklake_spark.sql import change, define, inform
-from ducklake_spark.sql.failures import query_error
+from ducklake_spark.sql.failures import SPARK_ERRORS, query_error
 from ducklake_spark.sql.functions import FUNCTIONS, evaluated
 from ducklake_spark.sql.parser import parse
 from ducklake_spark.sql.procedures import Procedure
@@ -203,7 +202,7 @@ def _do(scope: Scope, work: Work, to: Relation, statement: OnRelation) -> Outcom
     carry_out = _DOERS[type(statement)]
     try:
         return carry_out(scope, work, to, statement)
-    except PySparkException as error:  # of rows that are only computed when they are written
+    except SPARK_ERRORS as error:  # of rows that are only computed when they are written
         raise query_error(error, scope.last) from error
 
 
