@@ -59,7 +59,7 @@ class Engine:
         with self._lock:
             if self._session is None:
                 self._session = Session.open(self.credentials.spark_settings)
-        return Lake(Session(self._session.spark), self.catalogs)
+        return Lake(self._session.sibling(), self.catalogs)
 
     def close(self) -> None:
         """Let go of the catalogs; Spark goes on until the process ends."""
