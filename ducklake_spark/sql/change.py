@@ -330,9 +330,9 @@ def _clause(
     values: Mapping[str, Expression | str] = {}
     if when.assignments is None:
         values = _all_by_name(table, source, source_alias)
-    elif when.then != "delete":
+    elif when.then in ("update", "insert"):
         values = _assigned(scope, table, when.assignments, to, alias)
-    return Clause(when.when, when.then, condition, values)
+    return Clause(when.when, when.then, condition, values, when.message)
 
 
 def _all_by_name(table: Table, source: DataFrame, source_alias: str) -> dict[str, str]:

@@ -16,8 +16,6 @@ from support.sql_lakes import SqlLake, sql_lake
 def session() -> Iterator[Session]:
     with Session.open(settings()) as opened:
         yield opened
-        if opened.is_connect:
-            opened.spark.stop()  # with the server, which would keep the process alive
 
 
 @pytest.fixture

@@ -13,17 +13,11 @@ from support import spark_smoke
 from support.lakes import file_lake
 from support.oracle import Oracle
 
-_SLOW = pytest.mark.skipif(
-    "DUCKLAKE_TEST_CONNECT" not in os.environ,
-    reason="a Connect server takes minutes to start where it cannot ask for its jars; "
-    "set DUCKLAKE_TEST_CONNECT to wait for it",
-)
-
 
 _OLDEST = ("pyspark==4.0.*", "py4j==0.10.9.9")
 
 
-@pytest.mark.parametrize("kind", [pytest.param("connect", marks=_SLOW), "cluster"])
+@pytest.mark.parametrize("kind", ["connect", "cluster"])
 def test_everything_works_on(kind: str, tmp_path: Path) -> None:
     """In a process of its own: a process has either a classic Spark or a Connect server."""
     _assert_all_works(kind, tmp_path, sys.path)

@@ -16,7 +16,7 @@ class Cursor:
     """Runs texts of one or more statements; the last one's rows are those to fetch."""
 
     def __init__(self, handle: Handle) -> None:
-        self._handle = handle
+        self.handle = handle
         self._frame: DataFrame | None = None
         self._rows: list[Row] | None = None
         self.outcomes: list[Outcome] = []
@@ -29,9 +29,9 @@ class Cursor:
         for statement in split_statements(sql):
             if statement.upper() == "COMMIT":
                 # dbt sends it before hooks outside the transaction, whether or not one is open.
-                self._handle.commit_and_go_on()
+                self.handle.commit_and_go_on()
                 continue
-            result = self._handle.lake.execute(statement)
+            result = self.handle.lake.execute(statement)
             self._frame = result.rows
             if result.outcome is not None:
                 self.outcomes.append(result.outcome)
