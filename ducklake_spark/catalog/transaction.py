@@ -97,6 +97,11 @@ class Transaction(Definer):
         """Whether a commit would make a snapshot or set an option."""
         return not self.changes.is_empty
 
+    @property
+    def is_untouched(self) -> bool:
+        """Whether nothing of it would be lost if it began anew: no change, no search for rows."""
+        return self.changes.is_empty and not any(self.changes.written())
+
     @contextmanager
     def savepoint(self) -> Iterator[None]:
         """Undo what the block changed if it fails; the transaction goes on either way."""

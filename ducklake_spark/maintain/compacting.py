@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from ducklake_spark.catalog import Catalog, CommitResult, Compaction, SnapshotReader
 from ducklake_spark.errors import CommitConflictError, CommitUnknownError, UnsupportedFeatureError
+from ducklake_spark.maintain.targets import named, tables_of
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import Table
 from ducklake_spark.spec.names import QualifiedName
@@ -46,8 +47,8 @@ def compact_tables(
     """
     reader = catalog.at()
     if table_name is not None:
-        return _with_retries(catalog, session, reader, _name(schema, table_name), work)
-    names = list(_willing(reader, schema))
+        return _with_retries(catalog, session, reader, named(table_name, schema), work)
+    names = [table.name for table in tables_of(reader, schema=schema) if _is_willing(reader, table)]
 
     def do(name: QualifiedName) -> list[Row]:
         with Session(session.spark) as own:
@@ -62,17 +63,9 @@ def compact_tables(
     return [row for future in done for row in future.result()]
 
 
-def _name(schema: str | None, table_name: str) -> QualifiedName:
-    return QualifiedName.parse(table_name) if schema is None else QualifiedName(schema, table_name)
-
-
-def _willing(reader: SnapshotReader, schema: str | None) -> Iterator[QualifiedName]:
-    """Tables that do not opt out (option auto_compact)."""
-    schemas = [s.name for s in reader.schemas()] if schema is None else [schema]
-    for entry in (entry for name in schemas for entry in reader.tables(name)):
-        table = reader.table(entry.name)
-        if reader.options(table).get("auto_compact", "true") == "true":
-            yield entry.name
+def _is_willing(reader: SnapshotReader, table: Table) -> bool:
+    """Whether the table does not opt out of being compacted with others."""
+    return reader.options(table).get("auto_compact", "true") == "true"
 
 
 def _with_retries(
