@@ -14,8 +14,9 @@ import pytest
 
 from ducklake_spark import maintain
 from ducklake_spark.catalog import Catalog
-from ducklake_spark.scan import read_table
+from ducklake_spark.scan import read_table, table_changes
 from ducklake_spark.session import Session
+from ducklake_spark.spec.model import Snapshot
 from support.budget import FULL
 from support.lakes import LakeAddress, file_lake
 from support.oracle import Oracle
@@ -94,7 +95,10 @@ class _Turns:
         name = self.chance.choice(list(OURS))
         self.story.done.append(f"our {name}")
         with unharmed(self.lake), self.lake.open() as catalog:
+            newest = catalog.snapshot()
+            before = self._changes(catalog, newest)
             OURS[name](catalog, self.session, self.chance)
+            assert self._changes(catalog, newest) == before
 
     def _theirs(self) -> None:
         name = self.chance.choice(list(THEIRS))
@@ -106,9 +110,14 @@ class _Turns:
                 return
             statement = statement.format(self.chance.choice(old))
         self.story.done.append(statement)
-        # DuckDB's feed shows what its own upkeep did in ways of its own.
-        with unharmed(self.lake, feed=False), Oracle(self.lake) as duck:
+        with unharmed(self.lake, by_duckdb=True), Oracle(self.lake) as duck:
             duck.run(statement)
+
+    def _changes(self, catalog: Catalog, newest: Snapshot) -> list[str]:
+        """All changes that the history still knows."""
+        first = max(catalog.commits()[0].snapshot.id, 1)
+        feed = table_changes(self.session, catalog, "t", first, newest.id)
+        return sorted(map(repr, feed.collect()))
 
     def _assert_rows(self) -> None:
         expected = sorted(repr((k, s, d)) for k, (s, d) in self.story.rows.items())
