@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
 from ducklake_spark.catalog import Catalog, CommitResult, Compaction, SnapshotReader
-from ducklake_spark.errors import CommitConflictError, CommitUnknownError, UnsupportedFeatureError
+from ducklake_spark.errors import (
+    CommitConflictError,
+    CommitUnknownError,
+    NotFoundError,
+    UnsupportedFeatureError,
+)
 from ducklake_spark.maintain.targets import named, tables_of
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import Table
@@ -49,18 +55,42 @@ def compact_tables(
     if table_name is not None:
         return _with_retries(catalog, session, reader, named(table_name, schema), work)
     names = [table.name for table in tables_of(reader, schema=schema) if _is_willing(reader, table)]
+    with _Sessions(session) as sessions:
 
-    def do(name: QualifiedName) -> list[Row]:
-        with Session(session.spark) as own:
+        def do(name: QualifiedName) -> list[Row]:
             try:
-                return _with_retries(catalog, own, reader, name, work)
+                return _with_retries(catalog, sessions.own, reader, name, work)
             except UnsupportedFeatureError as error:
                 _log.warning("%s", error)
-                return []
+            except NotFoundError:  # dropped meanwhile
+                _log.info("%s is there no more", name)
+            return []
 
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        done = [pool.submit(do, name) for name in names]
-    return [row for future in done for row in future.result()]
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            done = [pool.submit(do, name) for name in names]
+        return [row for future in done for row in future.result()]
+
+
+class _Sessions:
+    """A Spark session for each thread that asks for one."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._local = threading.local()
+        self._open = ExitStack()
+
+    @property
+    def own(self) -> Session:
+        if not hasattr(self._local, "session"):
+            self._local.session = self._open.enter_context(Session(self._session.spark))
+        session: Session = self._local.session
+        return session
+
+    def __enter__(self) -> _Sessions:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
 
 
 def _is_willing(reader: SnapshotReader, table: Table) -> bool:

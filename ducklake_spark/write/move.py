@@ -110,6 +110,7 @@ def _write(
             for path, key in written.items()
         }
     writer = _with_field_ids(rows, table).write.options(**writer_options(options))
+    writer = writer.option("maxRecordsPerFile", 0)  # whatever the session says
     writer.partitionBy(TARGET).parquet(hadoop_path(table.location + folder))
     paths = [path for path in list_files(table.location + folder) if path.endswith(".parquet")]
     return {StoredPath(folder + p): int(p.partition("/")[0].partition("=")[2]) for p in paths}
