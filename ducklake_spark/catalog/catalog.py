@@ -135,10 +135,14 @@ class Catalog:
         reader = self.at(base)
         return Transaction(self._store, self._facts, reader, note, self._settings)
 
-    def create_indexes(self) -> list[str]:
-        """Add the indexes that make narrow reads fast; DuckDB tolerates them."""
+    def create_indexes(self, *, dry_run: bool = False) -> list[str]:
+        """Add the indexes that make narrow reads fast, where they are missing; DuckDB tolerates
+        them."""
         if not self._store.database.wants_indexes:
             return []
+        if dry_run:
+            with self._store.reading() as connection:
+                return create_indexes(connection, self._store.database, dry_run=True)
         try:
             with self._store.writing() as connection:
                 return create_indexes(connection, self._store.database)

@@ -26,7 +26,7 @@ from ducklake_spark.scan.table import ROW_ID, SNAPSHOT_ID, read_whole_files
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import ChangedFile, InlinedRow, Table, TableChanges
 from ducklake_spark.spec.names import backticked
-from ducklake_spark.storage.delete_files import SNAPSHOT_COLUMN, read_delete_file
+from ducklake_spark.storage.delete_files import read_history
 
 _ENDED = "_ducklake_ended"
 _FILE_ENDED = "_ducklake_file_ended"
@@ -193,12 +193,9 @@ def _deaths(changed: ChangedFile, last: int) -> pa.Table:
     positions = [pa.array(changed.inlined_deletes.keys(), pa.int64())]
     ended = [pa.array(changed.inlined_deletes.values(), pa.int64())]
     for file in changed.delete_files:
-        deletes = read_delete_file(file)
-        positions += deletes["pos"].chunks
-        if SNAPSHOT_COLUMN in deletes.column_names:
-            ended += deletes[SNAPSHOT_COLUMN].chunks
-        else:
-            ended.append(pa.repeat(pa.scalar(file.begin_snapshot, pa.int64()), len(deletes)))
+        gone, snapshots = read_history(file)
+        positions += gone.chunks
+        ended += snapshots.chunks
     found = pa.table({"pos": pa.chunked_array(positions), _ENDED: pa.chunked_array(ended)})
     found = found.filter(pc.less_equal(found[_ENDED], last))
     # A delete file of another writer may repeat what an earlier one has.

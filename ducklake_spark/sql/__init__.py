@@ -1,5 +1,6 @@
 """SQL on lakes: text becomes intent, names become snapshots, Spark does the work."""
 
+from ducklake_spark.sql.arguments import call_text
 from ducklake_spark.sql.execute import Executor
 from ducklake_spark.sql.failures import SPARK_ERRORS, query_error
 from ducklake_spark.sql.procedures import PROCEDURES, Procedure
@@ -15,6 +16,7 @@ __all__ = [
     "Procedure",
     "Result",
     "Workspace",
+    "call_text",
     "is_ended",
     "query_error",
     "split_statements",

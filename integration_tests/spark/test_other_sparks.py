@@ -13,7 +13,6 @@ from support import spark_smoke
 from support.lakes import file_lake
 from support.oracle import Oracle
 
-
 _OLDEST = ("pyspark==4.0.*", "py4j==0.10.9.9")
 
 

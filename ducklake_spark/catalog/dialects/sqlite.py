@@ -138,6 +138,9 @@ class SqliteDatabase(CatalogDatabase):
         query = text("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = :name")
         return connection.execute(query, {"name": name}).first() is not None
 
+    def index_names(self, connection: Connection) -> set[str]:
+        return set(connection.scalars(text("SELECT name FROM sqlite_master WHERE type = 'index'")))
+
 
 def _if_number(text: ColumnElement[str], value: ColumnElement[Any]) -> ColumnElement[Any]:
     return case((or_(text.op("GLOB")("[0-9]*"), text.op("GLOB")("-[0-9]*")), value))
