@@ -24,6 +24,7 @@ from ducklake_spark.maintain.settings import (
     options,
     set_option,
 )
+from ducklake_spark.maintain.verify import verify
 
 __all__ = [
     "CompactedFile",
@@ -42,4 +43,5 @@ __all__ = [
     "set_option",
     "snapshots",
     "table_info",
+    "verify",
 ]

@@ -129,6 +129,17 @@ class DuckDBDatabase(CatalogDatabase):
         query = text("SELECT 1 FROM duckdb_tables() WHERE table_name = :name AND NOT internal")
         return connection.execute(query, {"name": name}).first() is not None
 
+    def table_names(self, connection: Connection) -> set[str]:
+        query = text("SELECT table_name FROM duckdb_tables() WHERE NOT internal")
+        return set(connection.scalars(query))
+
+    def has_primary_key(self, connection: Connection, name: str) -> bool:
+        query = text(
+            "SELECT 1 FROM duckdb_constraints() "
+            "WHERE table_name = :name AND constraint_type = 'PRIMARY KEY'"
+        )
+        return connection.execute(query, {"name": name}).first() is not None
+
 
 class _Compiler(SQLCompiler):
     def visit_try_cast(self, element: TryCast[Any], **options: Any) -> str:
