@@ -52,7 +52,8 @@ class DuckLakeAdapter(SQLAdapter):
             Capability.TableLastModifiedMetadata: _ALWAYS,
             Capability.TableLastModifiedMetadataBatch: _ALWAYS,
             Capability.GetCatalogForSingleRelation: _ALWAYS,
-            Capability.MicrobatchConcurrency: _ALWAYS,
+            # A batch deletes before it inserts, and a delete excludes what others insert meanwhile.
+            Capability.MicrobatchConcurrency: _NEVER,
         }
     )
 
