@@ -7,6 +7,7 @@ types of that version.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import (
@@ -29,7 +30,7 @@ from ducklake_spark.catalog.definitions import read_columns
 from ducklake_spark.catalog.dialects import CatalogDatabase
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.evolution import initial_value, reshape
-from ducklake_spark.spec.model import Column, InlinedRow, Table
+from ducklake_spark.spec.model import Column, InlinedLives, InlinedRow, Table
 from ducklake_spark.spec.names import fold
 from ducklake_spark.spec.types import SIGNED, UNSIGNED, DataType
 from ducklake_spark.spec.values import parse_nested, parse_text
@@ -68,6 +69,21 @@ def read_inlined_changes(
     began = (after < _BEGIN) & (up_to >= _BEGIN)
     ended = (after < _END) & (up_to >= _END)
     return _read(connection, database, table, or_(began, ended))
+
+
+def read_inlined_lives(
+    connection: Connection, database: CatalogDatabase, snapshot_id: int, table: Table
+) -> list[InlinedLives]:
+    """All inlined rows up to a snapshot, ended ones too, each table in the shape of its time."""
+    lives: list[InlinedLives] = []
+    known = sorted(inlined_tables(connection, table.id), key=lambda entry: entry[1])
+    for name, schema_version in known:
+        if database.table_exists(connection, name):
+            stored = columns_of_version(connection, table.id, schema_version)
+            shape = replace(table, columns=tuple(stored))
+            rows = _read_one(connection, database, shape, name, stored, snapshot_id >= _BEGIN)
+            lives.append(InlinedLives(shape.columns, tuple(rows)))
+    return lives
 
 
 def _read(

@@ -5,6 +5,8 @@ are named and ordered as DuckDB's are, and which returns the rows that tell what
 change something make a plan first: with `dry_run` the rows are the plan's, and nothing is done.
 """
 
+from ducklake_spark.maintain.compacting import CompactedFile
+from ducklake_spark.maintain.flush import FlushedTable, flush_inlined_data
 from ducklake_spark.maintain.information import (
     FileRow,
     SnapshotRow,
@@ -13,6 +15,8 @@ from ducklake_spark.maintain.information import (
     snapshots,
     table_info,
 )
+from ducklake_spark.maintain.merge import merge_adjacent_files
+from ducklake_spark.maintain.rewrite import rewrite_data_files
 from ducklake_spark.maintain.settings import (
     IndexRow,
     OptionRow,
@@ -23,14 +27,19 @@ from ducklake_spark.maintain.settings import (
 from ducklake_spark.maintain.verify import verify
 
 __all__ = [
+    "CompactedFile",
     "FileRow",
+    "FlushedTable",
     "IndexRow",
     "OptionRow",
     "SnapshotRow",
     "TableInfo",
     "create_indexes",
+    "flush_inlined_data",
     "list_files",
+    "merge_adjacent_files",
     "options",
+    "rewrite_data_files",
     "set_option",
     "snapshots",
     "table_info",

@@ -182,6 +182,9 @@ PROCEDURES: Mapping[str, Procedure] = {
         _procedure(maintain.set_option, On.TRANSACTION),
         _procedure(set_commit_message, On.OPEN_TRANSACTION),
         _procedure(maintain.create_indexes, On.ITSELF),
+        _procedure(maintain.merge_adjacent_files, On.ITSELF, spark=True),
+        _procedure(maintain.rewrite_data_files, On.ITSELF, spark=True),
+        _procedure(maintain.flush_inlined_data, On.ITSELF, spark=True),
         _procedure(maintain.verify, On.COMMITTED),
     )
 }

@@ -36,6 +36,9 @@ _STORED_UNIT = {
 _UNBOUNDED = {"int128", "uint128", "timetz", "interval", "json", "variant", "geometry"}
 
 
+_LINEAGE = ("_ducklake_internal_row_id", "_ducklake_internal_snapshot_id")
+
+
 class _InexactError(ValueError):
     """A bound is finer than the column's type; which way readers round it is their affair."""
 
@@ -92,6 +95,14 @@ def read_footer(path: str) -> Footer:
         metadata, schema = file.metadata, file.schema_arrow
     size = file_system.get_file_info(inner).size
     return Footer(path, metadata, schema, size, footer_size_of(file_system, inner))
+
+
+def read_row_ids(path: str) -> list[tuple[int, int]]:
+    """The row id and the snapshot of each row of a file that holds them (FORMAT 1.10)."""
+    file_system, inner = locate(path)
+    table = pq.read_table(inner, columns=list(_LINEAGE), filesystem=file_system, partitioning=None)
+    row_ids, snapshots = (table[name].to_pylist() for name in _LINEAGE)
+    return list(zip(row_ids, snapshots, strict=True))
 
 
 def described(

@@ -53,6 +53,9 @@ except ImportError as error:
 
 _OPEN_TIMEOUT_S = 10.0
 _MAGIC = b"DUCK"
+# A file that is another's just now. BinderError: "Unique file handle conflict", which a thread gets
+# while the last connection of another one is being closed.
+_BUSY = (duckdb.IOException, duckdb.ConnectionException, duckdb.BinderException)
 _writers: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)
 
 
@@ -90,7 +93,7 @@ class DuckDBDatabase(CatalogDatabase):
         while True:
             try:
                 return duckdb.connect(str(self.path.absolute()), read_only=read_only)
-            except (duckdb.IOException, duckdb.ConnectionException) as error:
+            except _BUSY as error:
                 check_access(self.path, write=not read_only)
                 if time.monotonic() > deadline:
                     raise CatalogUnavailableError(
