@@ -25,6 +25,10 @@ def test_a_lake_that_spark_wrote_has_no_fault(on: SqlLake) -> None:
         "CREATE TABLE lake.main.other AS SELECT * FROM lake.main.t",
         "INSERT OVERWRITE lake.main.other SELECT * FROM lake.main.t WHERE id < 9",
     )
+    on.duck_runs(
+        "CREATE TABLE times AS SELECT i::INTEGER AS k, TIME '10:00:00' AS tm FROM range(20) r(i)"
+    )
+    on.run("UPDATE lake.main.times SET k = 50 WHERE k = 3")
     assert on.rows("CALL lake.verify()") == []
 
 
