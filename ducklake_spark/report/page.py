@@ -46,7 +46,12 @@ def render(facts: LakeFacts) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"size": size_text, "count": "{:,}".format, "moment": _moment}
+    environment.filters |= {
+        "size": size_text,
+        "count": "{:,}".format,
+        "amount": _amount,
+        "moment": _moment,
+    }
     return environment.get_template("page.html").render(
         lake=facts,
         caps=_CAPS,
@@ -57,6 +62,13 @@ def render(facts: LakeFacts) -> str:
         activity=_activity(facts),
         growth=_growth(facts),
     )
+
+
+def _amount(count: int) -> str:
+    """A count for where there is little room."""
+    if count < 10_000_000:
+        return f"{count:,}"
+    return f"{count / 1e6:,.1f} M" if count < 10**10 else f"{count / 1e9:,.1f} bn"
 
 
 def _moment(time: datetime.datetime) -> str:
