@@ -3,6 +3,7 @@
 from ducklake_spark.catalog.alter import Field
 from ducklake_spark.catalog.catalog import Catalog
 from ducklake_spark.catalog.commit import CommitNote, CommitResult
+from ducklake_spark.catalog.file_lists import ScheduledFile
 from ducklake_spark.catalog.local import StagedDelete
 from ducklake_spark.catalog.reader import LakeReader, Name, SnapshotReader
 from ducklake_spark.catalog.transaction import Transaction
@@ -14,6 +15,7 @@ __all__ = [
     "Field",
     "LakeReader",
     "Name",
+    "ScheduledFile",
     "SnapshotReader",
     "StagedDelete",
     "Transaction",

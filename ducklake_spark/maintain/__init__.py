@@ -5,6 +5,14 @@ are named and ordered as DuckDB's are, and which returns the rows that tell what
 change something make a plan first: with `dry_run` the rows are the plan's, and nothing is done.
 """
 
+from ducklake_spark.maintain.adoption import AddedFile, add_data_files
+from ducklake_spark.maintain.cleanup import (
+    CleanedFile,
+    OrphanedFile,
+    cleanup_old_files,
+    delete_orphaned_files,
+)
+from ducklake_spark.maintain.expire import expire_snapshots
 from ducklake_spark.maintain.information import (
     FileRow,
     SnapshotRow,
@@ -22,12 +30,19 @@ from ducklake_spark.maintain.settings import (
 )
 
 __all__ = [
+    "AddedFile",
+    "CleanedFile",
     "FileRow",
     "IndexRow",
     "OptionRow",
+    "OrphanedFile",
     "SnapshotRow",
     "TableInfo",
+    "add_data_files",
+    "cleanup_old_files",
     "create_indexes",
+    "delete_orphaned_files",
+    "expire_snapshots",
     "list_files",
     "options",
     "set_option",
