@@ -79,7 +79,7 @@ def main() -> int:
     parser.add_argument("--scale", type=float, default=1.0, help="how big the lake is")
     options = parser.parse_args()
     size = Size.scaled(options.scale)
-    with _folder() as folder:
+    with temporary_folder() as folder:
         for fact in machine(folder):
             print(fact)
         missed = sum(_measure(kind, folder, size) for kind in options.kinds.split(","))
@@ -88,7 +88,7 @@ def main() -> int:
 
 
 def _measure(kind: str, folder: Path, size: Size) -> int:
-    with _lakes(kind, folder) as (ours, duckdbs):
+    with lakes(kind, folder) as (ours, duckdbs):
         ours.open().close()
         fill(ours, size)
         missed = _table(f"{kind}: a lake made by us, with indexes", _ON_OURS, ours, size)
@@ -124,7 +124,7 @@ def _shown(timing: Timing | None) -> str:
 
 
 @contextmanager
-def _folder() -> Iterator[Path]:
+def temporary_folder() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="ducklake-bench-"))
     try:
         yield folder
@@ -133,7 +133,7 @@ def _folder() -> Iterator[Path]:
 
 
 @contextmanager
-def _lakes(kind: str, folder: Path) -> Iterator[tuple[LakeAddress, LakeAddress]]:
+def lakes(kind: str, folder: Path) -> Iterator[tuple[LakeAddress, LakeAddress]]:
     """Addresses of two lakes, one for us to create and one for DuckDB."""
     below = [folder / f"{kind}-{who}" for who in ("ours", "duckdb")]
     for path in below:
