@@ -8,11 +8,11 @@ change something make a plan first: with `dry_run` the rows are the plan's, and 
 from ducklake_spark.maintain.adoption import AddedFile, add_data_files
 from ducklake_spark.maintain.cleanup import (
     CleanedFile,
-    OrphanedFile,
     cleanup_old_files,
-    delete_orphaned_files,
 )
+from ducklake_spark.maintain.compacting import CompactedFile
 from ducklake_spark.maintain.expire import expire_snapshots
+from ducklake_spark.maintain.flush import FlushedTable, flush_inlined_data
 from ducklake_spark.maintain.information import (
     FileRow,
     SnapshotRow,
@@ -21,6 +21,9 @@ from ducklake_spark.maintain.information import (
     snapshots,
     table_info,
 )
+from ducklake_spark.maintain.merge import merge_adjacent_files
+from ducklake_spark.maintain.orphans import OrphanedFile, delete_orphaned_files
+from ducklake_spark.maintain.rewrite import rewrite_data_files
 from ducklake_spark.maintain.settings import (
     IndexRow,
     OptionRow,
@@ -28,11 +31,14 @@ from ducklake_spark.maintain.settings import (
     options,
     set_option,
 )
+from ducklake_spark.maintain.verify import verify
 
 __all__ = [
     "AddedFile",
     "CleanedFile",
+    "CompactedFile",
     "FileRow",
+    "FlushedTable",
     "IndexRow",
     "OptionRow",
     "OrphanedFile",
@@ -43,9 +49,13 @@ __all__ = [
     "create_indexes",
     "delete_orphaned_files",
     "expire_snapshots",
+    "flush_inlined_data",
     "list_files",
+    "merge_adjacent_files",
     "options",
+    "rewrite_data_files",
     "set_option",
     "snapshots",
     "table_info",
+    "verify",
 ]

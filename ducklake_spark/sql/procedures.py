@@ -186,5 +186,9 @@ PROCEDURES: Mapping[str, Procedure] = {
         _procedure(maintain.expire_snapshots, On.ITSELF),
         _procedure(maintain.cleanup_old_files, On.ITSELF),
         _procedure(maintain.delete_orphaned_files, On.ITSELF),
+        _procedure(maintain.merge_adjacent_files, On.ITSELF, spark=True),
+        _procedure(maintain.rewrite_data_files, On.ITSELF, spark=True),
+        _procedure(maintain.flush_inlined_data, On.ITSELF, spark=True),
+        _procedure(maintain.verify, On.COMMITTED),
     )
 }
