@@ -126,6 +126,11 @@ class DuckDBDatabase(CatalogDatabase):
         query = text("SELECT 1 FROM duckdb_tables() WHERE table_name = :name AND NOT internal")
         return connection.execute(query, {"name": name}).first() is not None
 
+    def table_names(self, connection: Connection) -> set[str]:
+        return set(
+            connection.scalars(text("SELECT table_name FROM duckdb_tables() WHERE NOT internal"))
+        )
+
 
 class _Compiler(SQLCompiler):
     def visit_try_cast(self, element: TryCast[Any], **options: Any) -> str:

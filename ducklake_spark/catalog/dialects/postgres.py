@@ -169,6 +169,10 @@ class PostgresDatabase(CatalogDatabase):
         parameters = {"name": name, "schema": self.schema}
         return connection.execute(query, parameters).first() is not None
 
+    def table_names(self, connection: Connection) -> set[str]:
+        query = text("SELECT tablename FROM pg_tables WHERE schemaname = :schema")
+        return set(connection.scalars(query, {"schema": self.schema}))
+
     def index_names(self, connection: Connection) -> set[str]:
         query = text("SELECT indexname FROM pg_indexes WHERE schemaname = :schema")
         return set(connection.scalars(query, {"schema": self.schema}))

@@ -140,6 +140,10 @@ class CatalogDatabase(ABC):
     def table_exists(self, connection: Connection, name: str) -> bool:
         """Whether the catalog has a table of this name (inlined data come and go)."""
 
+    @abstractmethod
+    def table_names(self, connection: Connection) -> set[str]:
+        """The tables there are beside the catalog's own, and these."""
+
     def index_names(self, connection: Connection) -> set[str]:
         """The indexes of the catalog's tables, where there may be any."""
         return set()

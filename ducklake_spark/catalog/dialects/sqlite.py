@@ -138,6 +138,9 @@ class SqliteDatabase(CatalogDatabase):
         query = text("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = :name")
         return connection.execute(query, {"name": name}).first() is not None
 
+    def table_names(self, connection: Connection) -> set[str]:
+        return set(connection.scalars(text("SELECT name FROM sqlite_master WHERE type = 'table'")))
+
     def index_names(self, connection: Connection) -> set[str]:
         return set(connection.scalars(text("SELECT name FROM sqlite_master WHERE type = 'index'")))
 
