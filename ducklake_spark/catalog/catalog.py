@@ -105,6 +105,11 @@ class Catalog:
     def read_only(self) -> bool:
         return self._store.read_only
 
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether files are encrypted, which this package can neither read nor write."""
+        return self._facts.encrypted
+
     # --- reading ---
 
     def snapshot(

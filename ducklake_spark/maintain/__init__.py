@@ -6,6 +6,7 @@ change something make a plan first: with `dry_run` the rows are the plan's, and 
 """
 
 from ducklake_spark.maintain.adoption import AddedFile, add_data_files
+from ducklake_spark.maintain.checkpoint import CheckpointStep, checkpoint
 from ducklake_spark.maintain.cleanup import (
     CleanedFile,
     cleanup_old_files,
@@ -35,6 +36,7 @@ from ducklake_spark.maintain.verify import verify
 
 __all__ = [
     "AddedFile",
+    "CheckpointStep",
     "CleanedFile",
     "CompactedFile",
     "FileRow",
@@ -45,6 +47,7 @@ __all__ = [
     "SnapshotRow",
     "TableInfo",
     "add_data_files",
+    "checkpoint",
     "cleanup_old_files",
     "create_indexes",
     "delete_orphaned_files",

@@ -189,6 +189,7 @@ PROCEDURES: Mapping[str, Procedure] = {
         _procedure(maintain.merge_adjacent_files, On.ITSELF, spark=True),
         _procedure(maintain.rewrite_data_files, On.ITSELF, spark=True),
         _procedure(maintain.flush_inlined_data, On.ITSELF, spark=True),
+        _procedure(maintain.checkpoint, On.ITSELF, spark=True),
         _procedure(maintain.verify, On.COMMITTED),
     )
 }
