@@ -16,8 +16,8 @@ _ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(_ROOT), str(_ROOT / "integration_tests")]
 
 from big_lake import Size, fill  # noqa: E402 - the path comes first
-from catalog import lakes, temporary_folder  # noqa: E402
 from duck import Duck  # noqa: E402
+from lakes import lakes, working_folder  # noqa: E402
 from timing import clocked, machine  # noqa: E402
 
 from ducklake_spark.maintain import expire_snapshots  # noqa: E402
@@ -34,10 +34,10 @@ def main() -> int:
     parser.add_argument("--kinds", default="sqlite,postgres")
     options = parser.parse_args()
     slowest = 0.0
-    with temporary_folder() as folder:
+    with working_folder() as folder:
         print("\n".join(machine(folder)))
         for kind in options.kinds.split(","):
-            with lakes(kind, folder) as (ours, duckdbs):
+            with lakes(kind, folder, ("ours", "duckdb")) as (ours, duckdbs):
                 ours.open().close()
                 Duck(duckdbs, _SIZE).open()
                 for label, lake in (("ours", ours), ("DuckDB's", duckdbs)):

@@ -15,7 +15,7 @@ from pathlib import Path
 _ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(_ROOT), str(_ROOT / "integration_tests")]
 
-from catalog import temporary_folder  # noqa: E402 - the path comes first
+from lakes import working_folder  # noqa: E402 - the path comes first
 from timing import clocked, machine  # noqa: E402
 
 from ducklake_spark.maintain import merge_adjacent_files  # noqa: E402
@@ -38,7 +38,7 @@ def main() -> int:
     parser.add_argument("--rows", type=int, default=1_000, help="rows of a file")
     parser.add_argument("--master", default="local[*]")
     options = parser.parse_args()
-    with temporary_folder() as folder:
+    with working_folder() as folder:
         for fact in machine(folder):
             print(fact)
         with Session.open(SparkSettings(master=options.master)) as session:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from types import TracebackType
 from typing import TypeVar
 
@@ -14,15 +14,23 @@ from ducklake_spark.catalog.commit import CommitNote
 from ducklake_spark.catalog.definitions import read_schemas
 from ducklake_spark.catalog.dialects import database_for
 from ducklake_spark.catalog.expire import expire
+from ducklake_spark.catalog.faults import find_faults, relation_names
 from ducklake_spark.catalog.file_lists import ScheduledFile
 from ducklake_spark.catalog.indexes import create_indexes
+from ducklake_spark.catalog.inventory import (
+    TableFiles,
+    read_locations,
+    read_table_files,
+)
 from ducklake_spark.catalog.reader import SnapshotReader
 from ducklake_spark.catalog.retries import repeatedly
 from ducklake_spark.catalog.store import LakeFacts, Store, open_store
 from ducklake_spark.catalog.transaction import Transaction
 from ducklake_spark.config import CatalogAddress, CommitSettings, parse_catalog
 from ducklake_spark.errors import ConfigError
+from ducklake_spark.spec.faults import Fault
 from ducklake_spark.spec.model import Commit, Snapshot
+from ducklake_spark.spec.names import QualifiedName
 
 T = TypeVar("T")
 
@@ -130,6 +138,27 @@ class Catalog:
         """The history in order: snapshots after one (exclusive), up to another (inclusive)."""
         with self._store.reading() as connection:
             return history.read_commits(connection, after, up_to)
+
+    # --- looking after it ---
+
+    def faults(self, *, schema: str | None = None, table: str | None = None) -> list[Fault]:
+        """What is wrong in the catalog, or with a schema or table of it, past ones included."""
+        with self._store.reading() as connection:
+            path, database = self._facts.data_path, self._store.database
+            return list(find_faults(connection, database, path, schema=schema, table=table))
+
+    def relations(self) -> dict[int, QualifiedName]:
+        """The newest name of everything that ever had an id, by the id."""
+        with self._store.reading() as connection:
+            return relation_names(connection)
+
+    def table_files(self) -> Iterator[TableFiles]:
+        """All files of each table, whichever snapshot needs them; past tables included."""
+        with self._store.reading() as connection:
+            locations = read_locations(connection, self.data_path)
+        for table_id, location in locations.items():
+            with self._store.reading() as connection:
+                yield read_table_files(connection, self._store.database, table_id, location)
 
     # --- changing ---
 

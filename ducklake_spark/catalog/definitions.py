@@ -47,6 +47,9 @@ from ducklake_spark.spec.partitions import parse_transform
 from ducklake_spark.spec.paths import StoredPath
 from ducklake_spark.spec.types import DataType, list_of, map_of, parse_type, struct_of
 
+# Later than every snapshot, for lifetimes that have no end.
+FOREVER = 2**62
+
 # Parameters of the statements below, by the same names.
 _SNAPSHOT = bindparam("snapshot_id", type_=BigInteger)
 _SCHEMA = bindparam("schema_id", type_=BigInteger)

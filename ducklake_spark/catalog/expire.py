@@ -29,8 +29,8 @@ from sqlalchemy.schema import DropTable
 
 from ducklake_spark.catalog.batch import insert_into
 from ducklake_spark.catalog.dialects import CatalogDatabase
-from ducklake_spark.catalog.file_lists import table_locations
 from ducklake_spark.catalog.files import inlined_delete_table
+from ducklake_spark.catalog.inventory import read_locations
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.paths import StoredPath, stored_below
 
@@ -143,7 +143,7 @@ class _Cleaning:
         dead = or_(_is_dead(data), data.c.table_id.in_(gone_tables))
         dead_ids = select(data.c.data_file_id).where(dead)
         without_data = or_(_is_dead(deletes), deletes.c.data_file_id.in_(dead_ids))
-        locations = table_locations(self.connection, self.data_path)
+        locations = read_locations(self.connection, self.data_path)
         self._schedule(data, data.c.data_file_id, dead, locations)
         self._schedule(deletes, deletes.c.delete_file_id, without_data, locations)
         for table in _OF_FILES:

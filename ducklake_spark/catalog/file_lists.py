@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, delete, select
 
+from ducklake_spark.catalog.inventory import read_locations
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.paths import StoredPath
 
@@ -46,29 +47,9 @@ def forget_scheduled(connection: Connection, files: Collection[ScheduledFile]) -
         connection.execute(delete(f).where(f.c.data_file_id.in_(ids), f.c.path.in_(paths)))
 
 
-def table_locations(connection: Connection, data_path: str) -> dict[int, str]:
-    """The directory of every table there ever was; a renamed one keeps its own."""
-    t, s = tables.table.c, tables.schema.c
-    rows = connection.execute(
-        select(
-            t.table_id,
-            t.path,
-            t.path_is_relative,
-            s.path.label("schema_path"),
-            s.path_is_relative.label("schema_is_relative"),
-        ).join_from(tables.table, tables.schema, t.schema_id == s.schema_id)
-    )
-    return {
-        row.table_id: StoredPath(row.path, row.path_is_relative).under(
-            StoredPath(row.schema_path, row.schema_is_relative).under(data_path)
-        )
-        for row in rows
-    }
-
-
 def read_named(connection: Connection, data_path: str) -> set[str]:
     """The complete paths of all data and delete files of all snapshots."""
-    locations = table_locations(connection, data_path)
+    locations = read_locations(connection, data_path)
     found = set()
     for table in (tables.data_file, tables.delete_file):
         columns = (table.c.table_id, table.c.path, table.c.path_is_relative)

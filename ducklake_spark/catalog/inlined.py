@@ -79,7 +79,7 @@ def read_inlined_lives(
     known = sorted(inlined_tables(connection, table.id), key=lambda entry: entry[1])
     for name, schema_version in known:
         if database.table_exists(connection, name):
-            stored = _columns_of_version(connection, table.id, schema_version)
+            stored = columns_of_version(connection, table.id, schema_version)
             shape = replace(table, columns=tuple(stored))
             rows = _read_one(connection, database, shape, name, stored, snapshot_id >= _BEGIN)
             lives.append(InlinedLives(shape.columns, tuple(rows)))
@@ -96,12 +96,12 @@ def _read(
     for name, schema_version in inlined_tables(connection, table.id):
         if not database.table_exists(connection, name):
             continue  # flushed since: DuckDB drops the table before its row
-        stored = _columns_of_version(connection, table.id, schema_version)
+        stored = columns_of_version(connection, table.id, schema_version)
         rows.extend(_read_one(connection, database, table, name, stored, condition))
     return sorted(rows, key=lambda row: (row.row_id, row.begin_snapshot))
 
 
-def _columns_of_version(
+def columns_of_version(
     connection: Connection, table_id: int, schema_version: int
 ) -> Sequence[Column]:
     """A table's columns as of a schema version: what its last definition change by then made."""
@@ -122,7 +122,7 @@ def _read_one(
     stored: Sequence[Column],
     condition: ColumnElement[bool],
 ) -> list[InlinedRow]:
-    names = _stored_names(connection, name)
+    names = stored_names(connection, name)
     values = [_selected(database, c.type, names.get(fold(c.name), c.name)) for c in stored]
     query = (
         select(_ROW_ID, _BEGIN, _END, *values)
@@ -148,7 +148,7 @@ def _read_one(
     return found
 
 
-def _stored_names(connection: Connection, table_name: str) -> dict[str, str]:
+def stored_names(connection: Connection, table_name: str) -> dict[str, str]:
     """The real names of an inlined table's columns, by folded name.
 
     DuckDB does not quote a name for its capitals alone, and PostgreSQL then folds it.

@@ -9,9 +9,7 @@ from ducklake_spark.maintain.adoption import AddedFile, add_data_files
 from ducklake_spark.maintain.checkpoint import CheckpointStep, checkpoint
 from ducklake_spark.maintain.cleanup import (
     CleanedFile,
-    OrphanedFile,
     cleanup_old_files,
-    delete_orphaned_files,
 )
 from ducklake_spark.maintain.compacting import CompactedFile
 from ducklake_spark.maintain.expire import expire_snapshots
@@ -25,6 +23,7 @@ from ducklake_spark.maintain.information import (
     table_info,
 )
 from ducklake_spark.maintain.merge import merge_adjacent_files
+from ducklake_spark.maintain.orphans import OrphanedFile, delete_orphaned_files
 from ducklake_spark.maintain.rewrite import rewrite_data_files
 from ducklake_spark.maintain.settings import (
     IndexRow,
@@ -33,6 +32,7 @@ from ducklake_spark.maintain.settings import (
     options,
     set_option,
 )
+from ducklake_spark.maintain.verify import verify
 
 __all__ = [
     "AddedFile",
@@ -60,4 +60,5 @@ __all__ = [
     "set_option",
     "snapshots",
     "table_info",
+    "verify",
 ]

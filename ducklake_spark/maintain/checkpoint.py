@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ducklake_spark.catalog import Catalog
-from ducklake_spark.maintain.cleanup import cleanup_old_files, delete_orphaned_files
+from ducklake_spark.maintain.cleanup import cleanup_old_files
 from ducklake_spark.maintain.expire import expire_snapshots
 from ducklake_spark.maintain.flush import flush_inlined_data
 from ducklake_spark.maintain.merge import merge_adjacent_files
+from ducklake_spark.maintain.orphans import delete_orphaned_files
 from ducklake_spark.maintain.rewrite import rewrite_data_files
 from ducklake_spark.session import Session
 

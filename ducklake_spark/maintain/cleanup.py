@@ -1,4 +1,4 @@
-"""Deletes the files that nothing needs: those the lake let go, and those it never knew.
+"""Deletes the files that the lake let go.
 
 Nothing outside the lake's data path is ever deleted, and nothing through a link.
 """
@@ -14,10 +14,9 @@ from ducklake_spark.catalog import Catalog, ScheduledFile
 from ducklake_spark.errors import ConfigError
 from ducklake_spark.spec.moments import Moment, moment_of
 from ducklake_spark.storage.filesystem import remove_file
-from ducklake_spark.storage.listing import FoundFile, files_below, identities, is_really_inside
+from ducklake_spark.storage.listing import identities, is_really_inside
 
 SAFETY_AGE = "2 days"
-_ENDINGS = (".parquet", ".puffin")
 _THREADS = 8
 _MANY = 500
 
@@ -42,14 +41,14 @@ def cleanup_old_files(
     Queries may still read what was scheduled a moment ago, so without either it is those of the
     option `delete_older_than`, or of two days ago and more.
     """
-    limit = _limit(catalog, older_than, cleanup_all)
+    limit = age_limit(catalog, older_than, cleanup_all)
     due = [file for file in catalog.scheduled_files() if limit is None or file.since < limit]
     plan = _judged(catalog, due)
     if not dry_run:
         for at in range(0, len(plan), _MANY):
             some = plan[at : at + _MANY]
             # The files first: after a crash in between they are merely gone already.
-            _remove([file.path for file, action in some if action == "delete"])
+            remove_files([file.path for file, action in some if action == "delete"])
             catalog.forget_scheduled([file for file, _ in some])
     return [CleanedFile(file.path, action) for file, action in plan]
 
@@ -67,45 +66,7 @@ def _judged(catalog: Catalog, due: Sequence[ScheduledFile]) -> list[tuple[Schedu
     return plan
 
 
-@dataclass(frozen=True, slots=True)
-class OrphanedFile:
-    """A file below the data path that no row of the catalog names."""
-
-    path: str
-    size_bytes: int
-    modified: datetime.datetime
-
-
-def delete_orphaned_files(
-    catalog: Catalog,
-    *,
-    older_than: Moment | None = None,
-    cleanup_all: bool = False,
-    dry_run: bool = False,
-) -> list[OrphanedFile]:
-    """Delete the files below the data path that the lake knows nothing of.
-
-    The files of a writer at work are such files until it commits. So they must have been there
-    since before a time: that given, that of the option `delete_older_than`, or two days ago.
-    `cleanup_all` says that there is no writer at work, and takes all of them.
-    """
-    limit = _limit(catalog, older_than, cleanup_all)
-    found = [file for file in files_below(catalog.data_path) if _may_go(file, limit)]
-    # Asked for after the list was made: what was committed meanwhile is known by now.
-    known = set(identities(catalog.named_files()))
-    known.update(identities(file.path for file in catalog.scheduled_files()))
-    names = identities(file.path for file in found)
-    orphans = [f for f, identity in zip(found, names, strict=True) if identity not in known]
-    if not dry_run:
-        _remove([file.path for file in orphans])
-    return [OrphanedFile(file.path, file.size, file.modified) for file in orphans]
-
-
-def _may_go(file: FoundFile, limit: datetime.datetime | None) -> bool:
-    return file.path.endswith(_ENDINGS) and (limit is None or file.modified < limit)
-
-
-def _limit(
+def age_limit(
     catalog: Catalog, older_than: Moment | None, cleanup_all: bool
 ) -> datetime.datetime | None:
     """Before when something must have happened; None if at any time."""
@@ -117,6 +78,6 @@ def _limit(
     return moment_of(chosen, now=datetime.datetime.now(datetime.UTC))
 
 
-def _remove(paths: Iterable[str]) -> None:
+def remove_files(paths: Iterable[str]) -> None:
     with ThreadPoolExecutor(_THREADS) as pool:
         list(pool.map(remove_file, paths))

@@ -1,10 +1,9 @@
 """A snapshot of a table, and what changed between two, as Spark DataFrames."""
 
 from ducklake_spark.scan.changes import table_changes, table_deletions, table_insertions
-from ducklake_spark.scan.places import split_places
+from ducklake_spark.scan.places import PLACE, split_places
 from ducklake_spark.scan.table import (
     FILE,
-    PLACE,
     ROW_ID,
     SNAPSHOT_ID,
     STORED,

@@ -21,8 +21,8 @@ from pyspark.sql import functions as F
 from ducklake_spark.catalog import Catalog, SnapshotReader
 from ducklake_spark.catalog.reader import Name
 from ducklake_spark.scan.inlined import inlined_frame
-from ducklake_spark.scan.places import POSITION_BITS
-from ducklake_spark.scan.table import PLACE, ROW_ID, SNAPSHOT_ID, read_whole_files
+from ducklake_spark.scan.places import PLACE, ordinal, packed
+from ducklake_spark.scan.table import ROW_ID, SNAPSHOT_ID, read_whole_files
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import ChangedFile, InlinedRow, Table, TableChanges
 from ducklake_spark.spec.names import backticked
@@ -147,9 +147,7 @@ class _Feed:
         """The frame with the end of each row in place of its PLACE."""
         frame = frame.withColumn(_ENDED, F.lit(None).cast("bigint"))
         deaths = [
-            deaths.append_column(
-                _PLACE, pc.bit_wise_or(deaths["pos"], pa.scalar(at << POSITION_BITS, pa.int64()))
-            ).select([_PLACE, _ENDED])
+            deaths.append_column(_PLACE, packed(at, deaths["pos"])).select([_PLACE, _ENDED])
             for at, changed in enumerate(files)
             if len(deaths := self._deaths[changed.file.id])
         ]
@@ -165,9 +163,8 @@ class _Feed:
                     _FILE_ENDED: pa.array(ends.values(), pa.int64()),
                 }
             )
-            ordinal = F.shiftright(F.col(PLACE), POSITION_BITS)
             known = F.broadcast(self._session.spark.createDataFrame(listed))
-            found = frame.join(known, ordinal == F.col(_ORDINAL), "left")
+            found = frame.join(known, ordinal() == F.col(_ORDINAL), "left")
             frame = found.withColumn(_ENDED, F.coalesce(F.col(_ENDED), F.col(_FILE_ENDED)))
         names = [backticked(c.name) for c in self._table.columns]
         return frame.select(*names, ROW_ID, SNAPSHOT_ID, _ENDED)

@@ -30,7 +30,7 @@ from ducklake_spark.scan.defaults import (
 )
 from ducklake_spark.scan.deletes import without_deleted
 from ducklake_spark.scan.inlined import inlined_frame
-from ducklake_spark.scan.places import place, with_lineage, with_ordinals
+from ducklake_spark.scan.places import PLACE, position, with_lineage, with_places
 from ducklake_spark.scan.source import read_files
 from ducklake_spark.scan.types import (
     FIELD_ID,
@@ -46,9 +46,6 @@ from ducklake_spark.spec.predicates import Predicate
 ROW_ID = "_ducklake_row_id"
 SNAPSHOT_ID = "_ducklake_snapshot_id"
 FILE = "_ducklake_file"
-# Where a row is: a number above zero for a place in a file (scan.places), one below zero for the
-# id of a row in the catalog.
-PLACE = "_ducklake_place"
 EXTRAS = (ROW_ID, SNAPSHOT_ID, FILE, PLACE)
 
 # Columns that compaction, updates and flushes put into files, with their field ids (FORMAT 1.10).
@@ -209,7 +206,7 @@ class _Scan:
         for missing in self._hidden(group) if not hidden else ():
             frame = frame.withColumn(missing.name, F.lit(None).cast(missing.dataType))
         if group.has_deletes or {ROW_ID, SNAPSHOT_ID, PLACE} & set(self.extras):
-            frame = with_ordinals(frame, files)
+            frame = with_places(frame, files)
         if {ROW_ID, SNAPSHOT_ID} & set(self.extras):
             frame = with_lineage(self.session, frame, files)
         if group.is_partial:
@@ -229,11 +226,11 @@ class _Scan:
         path = F.col("_metadata.file_path")
         known: dict[str, Callable[[], Expression]] = {
             ROW_ID: lambda: F.coalesce(
-                F.col(STORED[ROW_ID][0]), F.col("row_id_start") + F.col("_metadata.row_index")
+                F.col(STORED[ROW_ID][0]), F.col("row_id_start") + position()
             ),
             SNAPSHOT_ID: lambda: F.coalesce(F.col(STORED[SNAPSHOT_ID][0]), F.col("begin_snapshot")),
             FILE: lambda: path,
-            PLACE: place,
+            PLACE: lambda: F.col(PLACE),
         }
         return [known[name]().alias(name) for name in self.extras]
 

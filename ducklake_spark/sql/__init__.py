@@ -2,7 +2,7 @@
 
 from ducklake_spark.sql.arguments import call_text
 from ducklake_spark.sql.execute import Executor
-from ducklake_spark.sql.failures import query_error
+from ducklake_spark.sql.failures import SPARK_ERRORS, query_error
 from ducklake_spark.sql.procedures import PROCEDURES, Procedure
 from ducklake_spark.sql.result import Outcome, Result
 from ducklake_spark.sql.tokens import is_ended, split_statements
@@ -10,6 +10,7 @@ from ducklake_spark.sql.workspace import Workspace
 
 __all__ = [
     "PROCEDURES",
+    "SPARK_ERRORS",
     "Executor",
     "Outcome",
     "Procedure",

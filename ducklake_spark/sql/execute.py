@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from ducklake_spark.errors import AlreadyExistsError, NotFoundError
 from ducklake_spark.sql import change, define, inform
 from ducklake_spark.sql.arguments import Given, evaluated
-from ducklake_spark.sql.failures import query_error
+from ducklake_spark.sql.failures import SPARK_ERRORS, query_error
 from ducklake_spark.sql.functions import FUNCTIONS
 from ducklake_spark.sql.parser import parse
 from ducklake_spark.sql.procedures import Procedure
@@ -216,7 +215,7 @@ def _do(scope: Scope, work: Work, to: Relation, statement: OnRelation) -> Outcom
     carry_out = _DOERS[type(statement)]
     try:
         return carry_out(scope, work, to, statement)
-    except PySparkException as error:  # of rows that are only computed when they are written
+    except SPARK_ERRORS as error:  # of rows that are only computed when they are written
         raise query_error(error, scope.last) from error
 
 

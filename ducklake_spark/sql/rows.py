@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable
 from dataclasses import fields
+from enum import Enum
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -35,8 +36,10 @@ def _spark_type(hint: Any) -> t.DataType:
     if get_origin(hint) is tuple:
         return t.ArrayType(_spark_type(get_args(hint)[0]))
     (kind,) = [part for part in get_args(hint) or (hint,) if part is not NoneType]
-    return _TYPES[kind]()
+    return next(_TYPES[base] for base in kind.__mro__ if base in _TYPES)()
 
 
 def _value(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        return list(value)
+    return value.value if isinstance(value, Enum) else value

@@ -16,30 +16,30 @@ from ducklake_spark.storage.filesystem import locate
 
 
 @dataclass(frozen=True, slots=True)
-class FoundFile:
+class ListedFile:
     """A file by its complete path."""
 
     path: str
-    size: int
+    size_bytes: int
     modified: datetime.datetime
 
 
-def files_below(folder: str) -> Iterator[FoundFile]:
+def list_below(folder: str) -> Iterator[ListedFile]:
     """All files below a folder. Links are neither followed nor told of."""
     return _remote_files(folder) if is_remote(folder) else _local_files(Path(canonical(folder)))
 
 
-def _remote_files(folder: str) -> Iterator[FoundFile]:
+def _remote_files(folder: str) -> Iterator[ListedFile]:
     file_system, inner = locate(folder)
     root = inner.rstrip("/") + "/"
     selector = fs.FileSelector(root, recursive=True, allow_not_found=True)
     for info in file_system.get_file_info(selector):
         if info.type == fs.FileType.File:
             path = folder.rstrip("/") + "/" + info.path.removeprefix(root)
-            yield FoundFile(path, info.size, info.mtime)
+            yield ListedFile(path, info.size, info.mtime)
 
 
-def _local_files(folder: Path) -> Iterator[FoundFile]:
+def _local_files(folder: Path) -> Iterator[ListedFile]:
     for parent, _, names in os.walk(folder):  # which does not follow links
         for name in names:
             path = Path(parent, name)
@@ -47,7 +47,7 @@ def _local_files(folder: Path) -> Iterator[FoundFile]:
                 continue
             found = path.stat()
             modified = datetime.datetime.fromtimestamp(found.st_mtime, datetime.UTC)
-            yield FoundFile(str(path), found.st_size, modified)
+            yield ListedFile(str(path), found.st_size, modified)
 
 
 def identities(paths: Iterable[str]) -> Iterator[str]:

@@ -15,7 +15,6 @@ from support.lakes import LakeAddress
 from support.states import assert_read_alike
 
 _SEEDS = int(os.environ.get("DUCKLAKE_TEST_SEEDS", "20"))
-_TRANSACTIONS = 16
 _LAKES = [
     *(("sqlite", seed) for seed in range(_SEEDS)),
     *(("postgres", seed) for seed in range(1000, 1003)),
@@ -28,7 +27,7 @@ def test_random_histories_are_read_alike_at_every_snapshot(
     make_lake: Callable[[str], LakeAddress], kind: str, seed: int
 ) -> None:
     lake = make_lake(kind)
-    done = play(lake, History(seed), _TRANSACTIONS)
+    done = play(lake, History(seed))
     try:
         assert_read_alike(lake)
     except AssertionError as error:

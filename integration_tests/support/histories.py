@@ -254,7 +254,7 @@ class History:
         )
 
 
-def play(lake: LakeAddress, history: History, transactions: int) -> list[str]:
+def play(lake: LakeAddress, history: History, transactions: int = 16) -> list[str]:
     """Run so many transactions of a history with DuckDB; the statements that it did not refuse."""
     done = []
     refused = []

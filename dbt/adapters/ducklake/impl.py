@@ -14,6 +14,7 @@ from dbt.adapters.ducklake.column import DuckLakeColumn
 from dbt.adapters.ducklake.connections import DuckLakeConnectionManager
 from dbt.adapters.ducklake.documents import catalog_rows, last_changes
 from dbt.adapters.ducklake.engine import Handle
+from dbt.adapters.ducklake.merge_config import MergePlan, merge_plan
 from dbt.adapters.ducklake.operations import operation_sql, operation_text
 from dbt.adapters.ducklake.python_models import run_model
 from dbt.adapters.ducklake.relation import DuckLakeRelation
@@ -51,7 +52,8 @@ class DuckLakeAdapter(SQLAdapter):
             Capability.TableLastModifiedMetadata: _ALWAYS,
             Capability.TableLastModifiedMetadataBatch: _ALWAYS,
             Capability.GetCatalogForSingleRelation: _ALWAYS,
-            Capability.MicrobatchConcurrency: _ALWAYS,
+            # A batch deletes before it inserts, and a delete excludes what others insert meanwhile.
+            Capability.MicrobatchConcurrency: _NEVER,
         }
     )
 
@@ -93,6 +95,11 @@ class DuckLakeAdapter(SQLAdapter):
 
     def valid_incremental_strategies(self) -> list[str]:
         return ["append", "merge", "delete+insert", "insert_overwrite", "microbatch"]
+
+    @available
+    def merge_plan(self, config: dict[str, Any]) -> MergePlan:
+        """What a model's configs say of its merge, or one error with all that is wrong."""
+        return merge_plan(config)
 
     # --- what there is, from the catalog and without Spark ---
 

@@ -142,7 +142,11 @@ class CatalogDatabase(ABC):
 
     @abstractmethod
     def table_names(self, connection: Connection) -> set[str]:
-        """The tables there are beside the catalog's own, and these."""
+        """The names of the catalog's tables."""
+
+    @abstractmethod
+    def has_primary_key(self, connection: Connection, name: str) -> bool:
+        """Whether a table of the catalog has a primary key."""
 
     def index_names(self, connection: Connection) -> set[str]:
         """The indexes of the catalog's tables, where there may be any."""
