@@ -126,9 +126,9 @@ def _with_field_ids(rows: DataFrame, table: Table) -> DataFrame:
             if column.children:  # a cast carries the ids of the fields
                 value = value.cast(_type_with_ids(schema[column.name], column))
             yield value.alias(column.name, metadata={FIELD_ID: column.id})
-        for name, (stored, field_id) in STORED.items():
+        for name, (stored, known_id) in STORED.items():
             if name in schema:
-                yield F.col(name).alias(stored, metadata={FIELD_ID: field_id})
+                yield F.col(name).alias(stored, metadata={FIELD_ID: known_id})
 
     return rows.select(*values(), TARGET)
 
