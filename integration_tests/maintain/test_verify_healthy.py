@@ -15,7 +15,12 @@ from support.twin_types import HISTORIES
 from support.twins import Twins
 
 # What DuckDB 1.5.5 leaves behind itself.
-_OF_DUCKDB = {"table-statistics-narrow", "table-statistics-hollow", "two-delete-files"}
+_OF_DUCKDB = {
+    "outlives-its-owner",
+    "table-statistics-hollow",
+    "table-statistics-narrow",
+    "two-delete-files",
+}
 _SEEDS = range(40) if os.environ.get("DUCKLAKE_TEST_FULL") else range(100, 104)
 _LAKES = [*(("sqlite", seed) for seed in _SEEDS), ("postgres", 1100), ("duckdb", 2100)]
 

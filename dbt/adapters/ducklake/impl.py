@@ -23,6 +23,7 @@ from dbt.adapters.sql import SQLAdapter
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.exceptions import DbtRuntimeError
 
+from ducklake_spark.report import write_report
 from ducklake_spark.scan import shown_type
 from ducklake_spark.spec.names import QualifiedName, fold, split_identifier
 
@@ -233,6 +234,12 @@ class DuckLakeAdapter(SQLAdapter):
         """Carry out a CALL, and show its rows as a table."""
         _, cursor = self.connections.add_query(call, auto_begin=False)
         return operation_text(procedure, cursor)
+
+    @available.parse(lambda *a, **k: "")
+    def write_report(self, path: str, database: str | None = None) -> str:
+        """Write the page about the target's lake, or another of the profile; its path."""
+        catalog = self.handle.catalog(database or self.config.credentials.database)
+        return str(write_report(catalog, path))
 
     # --- rows that come from this process ---
 
