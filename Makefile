@@ -10,8 +10,8 @@ BIN := .venv/bin
 help:  ## show this list
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
-demo: .venv/.stamp  ## see the catalog client at work
-	@$(BIN)/python scripts/demo_catalog.py
+demo: .venv/.stamp  ## build the sample project, twice, and look at its lake
+	@$(BIN)/python scripts/demo.py
 
 test: lint types contracts unit  ## everything that CI checks
 

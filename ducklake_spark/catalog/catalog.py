@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterator
 from types import TracebackType
 
 from sqlalchemy import Connection
@@ -12,13 +13,22 @@ from ducklake_spark.catalog import history
 from ducklake_spark.catalog.commit import CommitNote
 from ducklake_spark.catalog.definitions import read_schemas
 from ducklake_spark.catalog.dialects import database_for
+from ducklake_spark.catalog.faults import find_faults, relation_names
 from ducklake_spark.catalog.indexes import create_indexes
+from ducklake_spark.catalog.inventory import (
+    TableFiles,
+    read_locations,
+    read_scheduled,
+    read_table_files,
+)
 from ducklake_spark.catalog.reader import SnapshotReader
 from ducklake_spark.catalog.store import LakeFacts, Store, open_store
 from ducklake_spark.catalog.transaction import Transaction
 from ducklake_spark.config import CatalogAddress, CommitSettings, parse_catalog
 from ducklake_spark.errors import ConfigError
+from ducklake_spark.spec.faults import Fault
 from ducklake_spark.spec.model import Commit, Snapshot
+from ducklake_spark.spec.names import QualifiedName
 
 
 class Catalog:
@@ -120,6 +130,32 @@ class Catalog:
         with self._store.reading() as connection:
             return history.read_commits(connection, after, up_to)
 
+    # --- looking after it ---
+
+    def faults(self, *, schema: str | None = None, table: str | None = None) -> list[Fault]:
+        """What is wrong in the catalog, or with a schema or table of it, past ones included."""
+        with self._store.reading() as connection:
+            path, database = self._facts.data_path, self._store.database
+            return list(find_faults(connection, database, path, schema=schema, table=table))
+
+    def relations(self) -> dict[int, QualifiedName]:
+        """The newest name of everything that ever had an id, by the id."""
+        with self._store.reading() as connection:
+            return relation_names(connection)
+
+    def table_files(self) -> Iterator[TableFiles]:
+        """All files of each table, whichever snapshot needs them; past tables included."""
+        with self._store.reading() as connection:
+            locations = read_locations(connection, self.data_path)
+        for table_id, location in locations.items():
+            with self._store.reading() as connection:
+                yield read_table_files(connection, self._store.database, table_id, location)
+
+    def scheduled_files(self) -> list[str]:
+        """The paths of the files that clean-up will delete."""
+        with self._store.reading() as connection:
+            return read_scheduled(connection, self.data_path)
+
     # --- changing ---
 
     def transaction(
@@ -135,10 +171,14 @@ class Catalog:
         reader = self.at(base)
         return Transaction(self._store, self._facts, reader, note, self._settings)
 
-    def create_indexes(self) -> list[str]:
-        """Add the indexes that make narrow reads fast; DuckDB tolerates them."""
+    def create_indexes(self, *, dry_run: bool = False) -> list[str]:
+        """Add the indexes that make narrow reads fast, where they are missing; DuckDB tolerates
+        them."""
         if not self._store.database.wants_indexes:
             return []
+        if dry_run:
+            with self._store.reading() as connection:
+                return create_indexes(connection, self._store.database, dry_run=True)
         try:
             with self._store.writing() as connection:
                 return create_indexes(connection, self._store.database)

@@ -19,6 +19,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from ducklake_spark.catalog.batch import Batch, insert_into
 from ducklake_spark.catalog.checks import check_files, check_not_null, what_i_did
+from ducklake_spark.catalog.compaction_rows import CompactionRows
 from ducklake_spark.catalog.conflicts import check_conflicts
 from ducklake_spark.catalog.data_rows import Staging, add_data
 from ducklake_spark.catalog.define_rows import add_definitions
@@ -183,7 +184,15 @@ class _Commit:
         check_not_null(connection, self.store.database, head.id, self.changes)
         add_inlined_tables(batch, connection, self.store.database.kind, self.changes)
         add_data(batch, connection, self.changes, self.facts.data_path, self.staging)
+        self._add_compactions(batch, connection)
         return batch
+
+    def _add_compactions(self, batch: Batch, connection: Connection) -> None:
+        database, data_path = self.store.database, self.facts.data_path
+        for table, data in self.changes.written():
+            if data.compactions:
+                rows = CompactionRows(batch, connection, database, table, data_path)
+                rows.add(data.compactions)
 
     def _check_conflicts(self, connection: Connection, batch: Batch, head: Snapshot) -> None:
         theirs = read_commits(connection, after=self.base.id, up_to=head.id)

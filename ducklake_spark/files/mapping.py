@@ -1,7 +1,7 @@
 """The name mapping of files that Spark writes.
 
-Spark gives field ids to columns and struct fields only, and without those of list elements and
-map entries DuckDB reads NULL or fails (rules 7 and 8). A mapping says it all.
+Spark could give field ids to columns and struct fields only, and without those of list elements and
+map entries DuckDB reads NULL or fails (rules 7 and 8). So it gives none, and a mapping says it all.
 """
 
 from __future__ import annotations

@@ -25,7 +25,9 @@ from ducklake_spark.session.launch import quiet_start
 # DuckDB reads them, and no calendar or time zone of this machine leaks into data.
 _REQUIRED = {
     "spark.sql.parquet.fieldId.read.enabled": "true",
-    "spark.sql.parquet.fieldId.write.enabled": "true",
+    # A column read from a lake carries its id there into the frame: in another table it is another
+    # column's. What Spark writes is found by name, through the table's mapping.
+    "spark.sql.parquet.fieldId.write.enabled": "false",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",

@@ -1,4 +1,4 @@
-"""The same on Spark Connect and with workers in processes of their own."""
+"""The same on Spark Connect, with workers in processes of their own, and on an older Spark."""
 
 from __future__ import annotations
 
@@ -13,14 +13,27 @@ from support import spark_smoke
 from support.lakes import file_lake
 from support.oracle import Oracle
 
+_OLDEST = ("pyspark==4.0.*", "py4j==0.10.9.9")
+
 
 @pytest.mark.parametrize("kind", ["connect", "cluster"])
 def test_everything_works_on(kind: str, tmp_path: Path) -> None:
     """In a process of its own: a process has either a classic Spark or a Connect server."""
+    _assert_all_works(kind, tmp_path, sys.path)
+
+
+def test_everything_works_with_the_oldest_spark_we_support(tmp_path: Path) -> None:
+    spark = tmp_path / "spark"
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(spark)]
+    subprocess.run([*pip, *_OLDEST], check=True, capture_output=True, timeout=240)
+    _assert_all_works("classic", tmp_path, [str(spark), *sys.path])
+
+
+def _assert_all_works(kind: str, folder: Path, path: list[str]) -> None:
     here = Path(spark_smoke.__file__)
-    roots = os.pathsep.join([str(here.parents[1]), *filter(None, sys.path)])
+    roots = os.pathsep.join(filter(None, [*path, str(here.parents[1])]))
     done = subprocess.run(
-        [sys.executable, str(here), kind, str(tmp_path)],
+        [sys.executable, str(here), kind, str(folder)],
         env=os.environ | {"PYTHONPATH": roots},
         capture_output=True,
         text=True,
@@ -28,6 +41,6 @@ def test_everything_works_on(kind: str, tmp_path: Path) -> None:
         check=False,
     )
     assert "all well" in done.stdout, done.stdout + done.stderr[-4000:]
-    with Oracle(file_lake("sqlite", tmp_path)) as duck:
+    with Oracle(file_lake("sqlite", folder)) as duck:
         assert duck.rows("SELECT count(*), sum(id) FROM t WHERE isnan(f)") == [(0, None)]
         assert duck.value("SELECT count(*) FROM t") == 39

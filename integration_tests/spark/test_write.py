@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ducklake_spark import Lake
 from ducklake_spark.catalog import Catalog, Field
 from ducklake_spark.errors import InvalidDefinitionError
 from ducklake_spark.scan import read_table
@@ -207,3 +208,21 @@ def continue_with(duck: Oracle) -> None:
     duck.run("INSERT INTO t (id, t) VALUES (1000, TIME '05:00:00')", "DELETE FROM t WHERE id = 3")
     duck.run("CALL ducklake_rewrite_data_files('lake', 't', delete_threshold => 0.0)")
     assert duck.rows("SELECT max(t)::VARCHAR, count(*) FROM t") == [("05:00:00", 50)]
+
+
+@pytest.mark.parametrize("layout", ["", "PARTITIONED BY (b)"])
+def test_columns_of_another_table_do_not_bring_their_field_ids(
+    lake: LakeAddress, session: Session, layout: str
+) -> None:
+    """DuckDB's files have them, and the statistics of a file must be those of its own columns."""
+    with Oracle(lake) as duck:
+        duck.run("CALL lake.set_option('data_inlining_row_limit', 0)")
+        duck.run("CREATE TABLE s AS SELECT i AS a, i + 1000 AS b, {'x': i} AS c FROM range(9) t(i)")
+    with Lake.open(lake.catalog, spark=session.spark) as opened:
+        opened.sql(f"CREATE TABLE t {layout} AS SELECT b, a, c FROM s WHERE a < 6")
+        for condition in ("a = 3", "b = 1003", "c.x = 3"):
+            found = opened.sql(f"SELECT a, b, c.x AS x FROM t WHERE {condition}").toArrow()
+            assert found.to_pylist() == [{"a": 3, "b": 1003, "x": 3}], condition
+    with Oracle(lake) as duck:
+        for condition in ("a = 3", "b = 1003", "c.x = 3"):
+            assert duck.rows(f"SELECT a, b, c.x FROM t WHERE {condition}") == [(3, 1003, 3)]

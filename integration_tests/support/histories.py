@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
 
+import duckdb
+
+from support.lakes import LakeAddress
+from support.shared_duck import SharedDuck
 from support.values import VALUES
+
+_TRANSACTIONS = 16
 
 _PROMOTIONS = {
     "TINYINT": "INTEGER",
@@ -247,3 +254,28 @@ class History:
             f"CALL lake.set_option('data_inlining_row_limit', {limit}, "
             f"table_name => '{table.name}')"
         )
+
+
+def play(lake: LakeAddress, history: History) -> list[str]:
+    """Run a history; returns the statements that DuckDB did not refuse."""
+    done = []
+    refused = []
+    with SharedDuck(lake) as duck:
+        duck.run("BEGIN", *history.first(), "COMMIT")
+        for _ in range(_TRANSACTIONS):
+            statements = history.next()
+            several = len(statements) > 1 and not statements[0].startswith("CALL")
+            group = ["BEGIN", *statements, "COMMIT"] if several else statements
+            try:
+                duck.run(*group)
+            except (duckdb.InternalException, duckdb.FatalException):
+                raise
+            except duckdb.Error as error:
+                refused.append(f"{group}: {error}")
+                history.undo()
+                with suppress(duckdb.TransactionException):  # a failed COMMIT has ended it
+                    duck.run("ROLLBACK")
+            else:
+                done += group
+    assert len(refused) < _TRANSACTIONS / 2, refused
+    return done

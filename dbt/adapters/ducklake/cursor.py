@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from dbt.adapters.ducklake.engine import Handle
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from ducklake_spark.sql import Outcome, query_error, split_statements
+from ducklake_spark.sql import SPARK_ERRORS, Outcome, query_error, split_statements
 
 Row = tuple[Any, ...]
 
@@ -61,7 +60,7 @@ class Cursor:
         try:
             # By Arrow: its times have their zone, and do not turn on where this process runs.
             table = frame.toArrow()
-        except PySparkException as error:
+        except SPARK_ERRORS as error:
             raise query_error(error) from error
         columns = [column.to_pylist() for column in table.columns]
         return list(zip(*columns, strict=True))
