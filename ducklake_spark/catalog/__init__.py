@@ -11,6 +11,7 @@ from ducklake_spark.catalog.compaction import (
     MovedRows,
     Rewrite,
 )
+from ducklake_spark.catalog.file_lists import ScheduledFile
 from ducklake_spark.catalog.local import StagedDelete
 from ducklake_spark.catalog.reader import LakeReader, Name, SnapshotReader
 from ducklake_spark.catalog.transaction import Transaction
@@ -28,6 +29,7 @@ __all__ = [
     "MovedRows",
     "Name",
     "Rewrite",
+    "ScheduledFile",
     "SnapshotReader",
     "StagedDelete",
     "Transaction",

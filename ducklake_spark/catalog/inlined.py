@@ -79,7 +79,7 @@ def read_inlined_lives(
     known = sorted(inlined_tables(connection, table.id), key=lambda entry: entry[1])
     for name, schema_version in known:
         if database.table_exists(connection, name):
-            stored = _columns_of_version(connection, table.id, schema_version)
+            stored = columns_of_version(connection, table.id, schema_version)
             shape = replace(table, columns=tuple(stored))
             rows = _read_one(connection, database, shape, name, stored, snapshot_id >= _BEGIN)
             lives.append(InlinedLives(shape.columns, tuple(rows)))

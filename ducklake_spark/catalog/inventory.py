@@ -49,15 +49,6 @@ def read_locations(connection: Connection, data_path: str) -> dict[int, str]:
     }
 
 
-def read_scheduled(connection: Connection, data_path: str) -> list[str]:
-    """The complete paths of the files that are scheduled for deletion."""
-    c = tables.files_scheduled_for_deletion.c
-    return [
-        StoredPath(row.path, bool(row.path_is_relative)).under(data_path)
-        for row in connection.execute(select(c.path, c.path_is_relative))
-    ]
-
-
 _DATA = select(tables.data_file).where(tables.data_file.c.table_id == _TABLE)
 _DELETES = select(tables.delete_file).where(tables.delete_file.c.table_id == _TABLE)
 _LAST_SEEN = select(func.max(func.coalesce(_t.end_snapshot - 1, FOREVER))).where(

@@ -5,7 +5,14 @@ are named and ordered as DuckDB's are, and which returns the rows that tell what
 change something make a plan first: with `dry_run` the rows are the plan's, and nothing is done.
 """
 
+from ducklake_spark.maintain.adoption import AddedFile, add_data_files
+from ducklake_spark.maintain.checkpoint import CheckpointStep, checkpoint
+from ducklake_spark.maintain.cleanup import (
+    CleanedFile,
+    cleanup_old_files,
+)
 from ducklake_spark.maintain.compacting import CompactedFile
+from ducklake_spark.maintain.expire import expire_snapshots
 from ducklake_spark.maintain.flush import FlushedTable, flush_inlined_data
 from ducklake_spark.maintain.information import (
     FileRow,
@@ -16,6 +23,7 @@ from ducklake_spark.maintain.information import (
     table_info,
 )
 from ducklake_spark.maintain.merge import merge_adjacent_files
+from ducklake_spark.maintain.orphans import OrphanedFile, delete_orphaned_files
 from ducklake_spark.maintain.rewrite import rewrite_data_files
 from ducklake_spark.maintain.settings import (
     IndexRow,
@@ -27,14 +35,23 @@ from ducklake_spark.maintain.settings import (
 from ducklake_spark.maintain.verify import verify
 
 __all__ = [
+    "AddedFile",
+    "CheckpointStep",
+    "CleanedFile",
     "CompactedFile",
     "FileRow",
     "FlushedTable",
     "IndexRow",
     "OptionRow",
+    "OrphanedFile",
     "SnapshotRow",
     "TableInfo",
+    "add_data_files",
+    "checkpoint",
+    "cleanup_old_files",
     "create_indexes",
+    "delete_orphaned_files",
+    "expire_snapshots",
     "flush_inlined_data",
     "list_files",
     "merge_adjacent_files",

@@ -51,15 +51,20 @@ def compact_tables(
 
     Each table has its commit; where one fails, the others go on, and its error is raised then.
     """
-    reader = catalog.at()
+    if catalog.is_encrypted:
+        raise UnsupportedFeatureError(
+            "The lake is encrypted, and this package writes plain files only.",
+            hint="Compact it with DuckDB.",
+        )
     if table_name is not None:
-        return _with_retries(catalog, session, reader, named(table_name, schema), work)
+        return _with_retries(catalog, session, named(table_name, schema), work)
+    reader = catalog.at()
     names = [table.name for table in tables_of(reader, schema=schema) if _is_willing(reader, table)]
     with _Sessions(session) as sessions:
 
         def do(name: QualifiedName) -> list[Row]:
             try:
-                return _with_retries(catalog, sessions.own, reader, name, work)
+                return _with_retries(catalog, sessions.own, name, work)
             except UnsupportedFeatureError as error:
                 _log.warning("%s", error)
             except NotFoundError:  # dropped meanwhile
@@ -99,20 +104,20 @@ def _is_willing(reader: SnapshotReader, table: Table) -> bool:
 
 
 def _with_retries(
-    catalog: Catalog,
-    session: Session,
-    reader: SnapshotReader,
-    name: QualifiedName,
-    work: Work[Row],
+    catalog: Catalog, session: Session, name: QualifiedName, work: Work[Row]
 ) -> list[Row]:
     """A compaction that loses against a writer is planned anew on what that one left."""
-    for _ in range(1, _ATTEMPTS):
+
+    def once() -> list[Row]:
+        reader = catalog.at()
+        return work(session, reader, reader.table(name))
+
+    for _ in range(_ATTEMPTS - 1):
         try:
-            return work(session, reader, reader.table(name))
+            return once()
         except CommitConflictError as conflict:
             _log.info("Once more: %s", conflict)
-            reader = catalog.at()
-    return work(session, reader, reader.table(name))
+    return once()
 
 
 def commit(

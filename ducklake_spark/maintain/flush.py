@@ -66,6 +66,8 @@ def flush_inlined_data(
         files = reader.files_with_inlined_deletes(table)
         if not lives and not files:
             return []
+        for live in lives:
+            refuse_unmovable(table, live.columns)
         if not dry_run:
             _flush(catalog, session, reader, table, lives, files)
         count = sum(len(live.rows) for live in lives)
@@ -92,7 +94,6 @@ def _flush(
 def _move(
     session: Session, reader: SnapshotReader, table: Table, live: InlinedLives, written: Written
 ) -> Iterator[MovedRows]:
-    refuse_unmovable(table, live.columns)
     bundles = _bundles(table, live)
     if not bundles:
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -19,8 +19,9 @@ from ducklake_spark.maintain.packing import Pack, deleted_rows, packed
 from ducklake_spark.maintain.rows_of_files import write_packs
 from ducklake_spark.scan import ROW_ID, SNAPSHOT_ID
 from ducklake_spark.session import Session
-from ducklake_spark.spec.model import DataFile, NewDataFile, Table
+from ducklake_spark.spec.model import Column, DataFile, NewDataFile, Table
 from ducklake_spark.spec.types import FLOATS
+from ducklake_spark.write.move import refuse_unmovable
 from ducklake_spark.write.options import target_file_size
 
 
@@ -64,8 +65,9 @@ def merge_adjacent_files(
 
     def merge(session: Session, reader: SnapshotReader, table: Table) -> list[CompactedFile]:
         packs = _plan(reader, table, limits)
+        columns = _columns(reader, table, packs)
         if packs and not dry_run:
-            _merge(catalog, session, reader, table, packs)
+            _merge(catalog, session, reader, table, packs, columns)
         return [
             CompactedFile(table.name.schema, table.name.name, len(pack.files), 1) for pack in packs
         ]
@@ -87,22 +89,36 @@ def _plan(reader: SnapshotReader, table: Table, limits: _Limits) -> list[Pack]:
     return list(islice(several, limits.max_compacted_files))
 
 
+def _columns(
+    reader: SnapshotReader, table: Table, packs: Sequence[Pack]
+) -> dict[int, tuple[Column, ...]]:
+    """The columns that files were written with, by schema version.
+
+    What was dropped since is there for the snapshots that had it.
+    """
+    begins = {pack.schema_version: pack.files[0].begin_snapshot for pack in packs}
+    columns = {version: reader.columns_at(table, begin) for version, begin in begins.items()}
+    for known in columns.values():
+        refuse_unmovable(table, known)
+    return columns
+
+
 def _merge(
     catalog: Catalog,
     session: Session,
     reader: SnapshotReader,
     table: Table,
     packs: Sequence[Pack],
+    columns: Mapping[int, Sequence[Column]],
 ) -> None:
     by_version: defaultdict[int, list[Pack]] = defaultdict(list)
     for pack in packs:
         by_version[pack.schema_version].append(pack)
     merges: list[Merge] = []
     with discarded_on_error(table) as written:
-        for alike in by_version.values():
-            # What was dropped since is still there for the snapshots that had it.
-            columns = reader.columns_at(table, alike[0].files[0].begin_snapshot)
-            made = write_packs(session, reader, table, columns, alike, (ROW_ID, SNAPSHOT_ID))
+        for version, alike in by_version.items():
+            keep = (ROW_ID, SNAPSHOT_ID)
+            made = write_packs(session, reader, table, columns[version], alike, keep)
             written += [file.path for file in made]
             merges += [Merge(p.files, _stand_in(p, f)) for p, f in zip(alike, made, strict=True)]
         commit(catalog, reader, table, merges, "merge_adjacent_files")

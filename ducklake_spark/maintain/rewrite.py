@@ -18,6 +18,7 @@ from ducklake_spark.scan import ROW_ID
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import DataFile, Table
 from ducklake_spark.spec.types import FLOATS
+from ducklake_spark.write.move import refuse_unmovable
 from ducklake_spark.write.options import target_file_size
 
 _THRESHOLD = "0.95"
@@ -62,6 +63,8 @@ def _plan(reader: SnapshotReader, table: Table, threshold: float | None) -> list
         for file in reader.files(table, stats_of=floats)
         if (gone := deleted_rows(file)) and gone >= threshold * file.record_count
     ]
+    if hollow:
+        refuse_unmovable(table, table.columns)
     return list(packed(reader, table, hollow, target_file_size(options), _living_bytes))
 
 

@@ -10,15 +10,15 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ducklake_spark.catalog import SnapshotReader
-from ducklake_spark.errors import CatalogDamagedError
+from ducklake_spark.errors import CatalogDamagedError, CommitConflictError
 from ducklake_spark.maintain.packing import Pack
 from ducklake_spark.scan import PLACE, read_living_rows
 from ducklake_spark.scan.places import POSITION_BITS
 from ducklake_spark.session import Session
-from ducklake_spark.spec.model import Column, NewDataFile, Table
+from ducklake_spark.spec.model import Column, DataFile, NewDataFile, Table
 from ducklake_spark.spec.stats import ColumnStats
 from ducklake_spark.spec.types import FLOATS
-from ducklake_spark.write.move import TARGET, discard, refuse_unmovable, stage_moved
+from ducklake_spark.write.move import TARGET, discard, stage_moved
 
 _FILE = "_ducklake_file_number"
 
@@ -34,9 +34,9 @@ def write_packs(
     """One new file for each pack, with the living rows of its files and with what is to be kept."""
     if not packs:
         return []
-    refuse_unmovable(table, columns)
     shape = replace(table, columns=tuple(columns))
     files = [file for pack in packs for file in pack.files]
+    _refuse_newer(reader, table, files)
     rows = read_living_rows(session, reader, shape, files, extras=(*keep, PLACE))
     targets = [at for at, pack in enumerate(packs) for _ in pack.files]
     written = stage_moved(
@@ -52,6 +52,18 @@ def write_packs(
         discard(table, [file.path for file in written.values()])
         raise
     return [_with_nan(written[at], pack, shape) for at, pack in enumerate(packs)]
+
+
+def _refuse_newer(reader: SnapshotReader, table: Table, files: Sequence[DataFile]) -> None:
+    """A file that others made of older ones meanwhile holds more than the snapshot sees."""
+    for file in files:
+        for part in (file, file.delete_file):
+            if part is not None and (part.partial_max or 0) > reader.snapshot.id:
+                raise CommitConflictError(
+                    f"Others have compacted {table.name} since snapshot {reader.snapshot.id}, or "
+                    "deleted rows of it. Nothing was changed.",
+                    hint="Run it again: it will then start from the table as it is now.",
+                )
 
 
 def _with_targets(session: Session, rows: DataFrame, targets: Sequence[int]) -> DataFrame:

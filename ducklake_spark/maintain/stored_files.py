@@ -2,41 +2,33 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from ducklake_spark.catalog import Catalog
 from ducklake_spark.catalog.inventory import TableFiles
+from ducklake_spark.maintain.cleanup import age_limit
 from ducklake_spark.maintain.data_file_faults import data_file_faults
 from ducklake_spark.maintain.delete_file_faults import delete_file_faults
 from ducklake_spark.maintain.file_fault import MISSING, FileFault
+from ducklake_spark.maintain.orphans import orphaned_files
 from ducklake_spark.spec.faults import Fault, Severity
 from ducklake_spark.spec.names import QualifiedName, fold
-from ducklake_spark.spec.paths import canonical
-from ducklake_spark.storage.listing import ListedFile, list_below
 
 _THREADS = 16  # they wait for the store most of the time
-_SUFFIXES = (".parquet", ".puffin")
-_SAFETY_AGE = datetime.timedelta(days=2)
 
 
 def stored_faults(catalog: Catalog, *, schema: str | None, table: str | None) -> list[Fault]:
     """What is wrong with the files of the lake, or of a schema or table of it."""
     names = catalog.relations()
-    # Listed before the catalog is read: what is committed in between is not taken for an orphan.
-    listed = list(list_below(catalog.data_path)) if schema is None else []
-    known = {canonical(path) for path in catalog.scheduled_files()}
     found: list[tuple[str, FileFault]] = []
     for files in catalog.table_files():
         name = names[files.table_id]
-        known.update(canonical(file.path) for file in files.data_files)
-        known.update(canonical(delete.path) for _, delete in files.delete_files)
         if _is_wanted(name, schema, table):
             found += [(str(name), fault) for fault in _table_faults(files)]
     faults = [fault.of(relation) for relation, fault in _still_there(catalog, found)]
-    return faults + list(_orphans(listed, known))
+    return faults + (list(_orphans(catalog)) if schema is None else [])
 
 
 def _is_wanted(name: QualifiedName, schema: str | None, table: str | None) -> bool:
@@ -68,17 +60,14 @@ def _still_there(
     yield from found
 
 
-def _orphans(listed: list[ListedFile], known: set[str]) -> Iterator[Fault]:
+def _orphans(catalog: Catalog) -> Iterator[Fault]:
     """Files that no row mentions, and that are too old to wait for a commit."""
-    limit = datetime.datetime.now(datetime.UTC) - _SAFETY_AGE
-    for file in listed:
-        is_ours = file.path.endswith(_SUFFIXES) and canonical(file.path) not in known
-        if is_ours and file.modified < limit:
-            yield Fault(
-                Severity.WARNING,
-                "orphaned-file",
-                "the lake",
-                f"{file.path} of {file.size_bytes:,} bytes is in the data path, and no snapshot "
-                "knows it: a writer that was stopped left it.",
-                "CALL lake.delete_orphaned_files() removes it.",
-            )
+    for file in orphaned_files(catalog, age_limit(catalog, None, cleanup_all=False)):
+        yield Fault(
+            Severity.WARNING,
+            "orphaned-file",
+            "the lake",
+            f"{file.path} of {file.size_bytes:,} bytes is in the data path, and no snapshot "
+            "knows it: a writer that was stopped left it.",
+            "CALL lake.delete_orphaned_files() removes it.",
+        )

@@ -181,10 +181,15 @@ PROCEDURES: Mapping[str, Procedure] = {
         _procedure(maintain.list_files, On.SNAPSHOT),
         _procedure(maintain.set_option, On.TRANSACTION),
         _procedure(set_commit_message, On.OPEN_TRANSACTION),
+        _procedure(maintain.add_data_files, On.TRANSACTION),
         _procedure(maintain.create_indexes, On.ITSELF),
+        _procedure(maintain.expire_snapshots, On.ITSELF),
+        _procedure(maintain.cleanup_old_files, On.ITSELF),
+        _procedure(maintain.delete_orphaned_files, On.ITSELF),
         _procedure(maintain.merge_adjacent_files, On.ITSELF, spark=True),
         _procedure(maintain.rewrite_data_files, On.ITSELF, spark=True),
         _procedure(maintain.flush_inlined_data, On.ITSELF, spark=True),
+        _procedure(maintain.checkpoint, On.ITSELF, spark=True),
         _procedure(maintain.verify, On.COMMITTED),
     )
 }

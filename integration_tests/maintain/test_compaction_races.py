@@ -139,12 +139,15 @@ def test_who_always_comes_late_gets_an_error_that_names_the_other(
 ) -> None:
     lake = make_lake("sqlite")
     prepared(lake)
-    original = compacting.commit
-    rows = iter(range(60, 75))
+    more = range(200, 320, 20)
+    with Oracle(lake) as duck:
+        for first in more:
+            duck.run(f"INSERT INTO t SELECT i, 'h' FROM range({first}, {first + 20}) r(i)")
+    original, from_another_file = compacting.commit, iter(more)
 
     def commit(*args: Any) -> Any:
         with Oracle(lake) as duck:
-            duck.run(f"DELETE FROM t WHERE k = {next(rows)}")
+            duck.run(f"DELETE FROM t WHERE k = {next(from_another_file)}")
         return original(*args)
 
     monkeypatch.setattr("ducklake_spark.maintain.merge.commit", commit)

@@ -14,8 +14,6 @@ from support.lakes import LakeAddress
 from support.shared_duck import SharedDuck
 from support.values import VALUES
 
-_TRANSACTIONS = 16
-
 _PROMOTIONS = {
     "TINYINT": "INTEGER",
     "INTEGER": "BIGINT",
@@ -256,13 +254,13 @@ class History:
         )
 
 
-def play(lake: LakeAddress, history: History) -> list[str]:
-    """Run a history; returns the statements that DuckDB did not refuse."""
+def play(lake: LakeAddress, history: History, transactions: int = 16) -> list[str]:
+    """Run so many transactions of a history with DuckDB; the statements that it did not refuse."""
     done = []
     refused = []
     with SharedDuck(lake) as duck:
         duck.run("BEGIN", *history.first(), "COMMIT")
-        for _ in range(_TRANSACTIONS):
+        for _ in range(transactions):
             statements = history.next()
             several = len(statements) > 1 and not statements[0].startswith("CALL")
             group = ["BEGIN", *statements, "COMMIT"] if several else statements
@@ -277,5 +275,5 @@ def play(lake: LakeAddress, history: History) -> list[str]:
                     duck.run("ROLLBACK")
             else:
                 done += group
-    assert len(refused) < _TRANSACTIONS / 2, refused
+    assert len(refused) < transactions / 2, refused
     return done

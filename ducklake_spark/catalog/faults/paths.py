@@ -9,7 +9,8 @@ from sqlalchemy import Row, not_, null, or_, select
 from sqlalchemy import Table as SqlTable
 
 from ducklake_spark.catalog.faults.check import FROM_A_BACKUP, Finder, Scope, of
-from ducklake_spark.catalog.inventory import read_locations, read_scheduled
+from ducklake_spark.catalog.file_lists import read_scheduled
+from ducklake_spark.catalog.inventory import read_locations
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.faults import Fault, Severity
 from ducklake_spark.spec.paths import StoredPath, canonical, is_inside
@@ -63,7 +64,7 @@ def _path(scope: Scope, row: Row[Any], location: str) -> tuple[Severity, str, st
 
 def scheduled(scope: Scope) -> Iterator[Fault]:
     """No file is both in use and on the list of what clean-up deletes."""
-    doomed = {canonical(path) for path in read_scheduled(scope.connection, scope.data_path)}
+    doomed = {canonical(f.path) for f in read_scheduled(scope.connection, scope.data_path)}
     if not doomed:
         return
     locations = read_locations(scope.connection, scope.data_path)
