@@ -143,6 +143,11 @@ class DuckLakeAdapter(SQLAdapter):
             for name, kind in found
         ]
 
+    @available
+    def newest_snapshot(self, relation: BaseRelation) -> int:
+        """The id of the newest snapshot of the lake that a relation is in."""
+        return self.handle.catalog(self._known(relation.database)).at().snapshot.id
+
     @available.parse_list
     def get_columns_in_relation(self, relation: BaseRelation) -> list[DuckLakeColumn]:
         if relation.schema is None or not self.handle.knows(relation.database):
