@@ -12,6 +12,7 @@ from ducklake_spark.cli.connection import Connection
 from ducklake_spark.cli.output import FORMATS, show, show_rows
 from ducklake_spark.cli.profiles import read_profile
 from ducklake_spark.cli.shell import Shell
+from ducklake_spark.doctor import examine
 from ducklake_spark.errors import ConfigError, DuckLakeError
 from ducklake_spark.lake import Lake
 from ducklake_spark.sql import split_statements
@@ -22,9 +23,11 @@ _Command = Callable[[Lake, Connection, argparse.Namespace], None]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run `ducklake`; the return value is the exit code."""
     given = _parser().parse_args(arguments)
-    run: _Command = given.run
     try:
         connection = _connection(given)
+        if given.command == "doctor":  # who comes when no lake can be opened
+            return _doctor(connection)
+        run: _Command = given.run
         with connection.open() as lake:
             run(lake, connection, given)
     except DuckLakeError as error:
@@ -66,6 +69,19 @@ def _snapshots(lake: Lake, _: Connection, given: argparse.Namespace) -> None:
     show_rows(names, rows, given.format, given.limit)
 
 
+def _doctor(connection: Connection) -> int:
+    ill = 0
+    for finding in examine(
+        connection.catalog,
+        connection.data_path,
+        connection.spark,
+        metadata_schema=connection.metadata_schema,
+    ):
+        print(finding)  # noqa: T201
+        ill += not finding.is_well
+    return 1 if ill else 0
+
+
 def _tables(lake: Lake, _: Connection, given: argparse.Namespace) -> None:
     reader = lake.reader()
     rows = []
@@ -85,7 +101,9 @@ def _parser() -> argparse.ArgumentParser:
         epilog="Without --catalog, a profile of dbt says which lake: profiles.yml is looked for "
         "as dbt does.",
     )
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(
+        title="commands", required=True, metavar="COMMAND", dest="command"
+    )
     listed: list[tuple[str, _Command, str]] = [
         ("sql", _sql, "run statements, which semicolons end"),
         ("shell", _shell, "type statements, each ended by a semicolon"),
@@ -98,6 +116,8 @@ def _parser() -> argparse.ArgumentParser:
         _add_options(command)
         if name == "sql":
             command.add_argument("statements", help="the statements; - reads them from stdin")
+    doctor = "whether Java, Spark, the catalog and the data path are as they should be"
+    _add_options(commands.add_parser("doctor", help=doctor, description=doctor))
     return parser
 
 
