@@ -8,25 +8,21 @@ Exits with 1 if a bar is missed. bench/README.md says what the lines mean.
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
 import sys
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 _ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(_ROOT), str(_ROOT / "integration_tests")]
 
-import psycopg  # noqa: E402 - the path comes first
-from big_lake import Size, fill  # noqa: E402
+from big_lake import Size, fill  # noqa: E402 - the path comes first
 from duck import Duck  # noqa: E402
+from lakes import lakes, working_folder  # noqa: E402
 from ours import Ours  # noqa: E402
 from timing import Timing, machine  # noqa: E402
 
-from support.lakes import KINDS, LakeAddress, file_lake  # noqa: E402
+from support.lakes import KINDS, LakeAddress  # noqa: E402
 
 _APPEND = {"sqlite": 10.0, "postgres": 20.0}
 _ALL = dict.fromkeys(("sqlite", "postgres"), 0.0)
@@ -79,7 +75,7 @@ def main() -> int:
     parser.add_argument("--scale", type=float, default=1.0, help="how big the lake is")
     options = parser.parse_args()
     size = Size.scaled(options.scale)
-    with _folder() as folder:
+    with working_folder() as folder:
         for fact in machine(folder):
             print(fact)
         missed = sum(_measure(kind, folder, size) for kind in options.kinds.split(","))
@@ -88,7 +84,7 @@ def main() -> int:
 
 
 def _measure(kind: str, folder: Path, size: Size) -> int:
-    with _lakes(kind, folder) as (ours, duckdbs):
+    with lakes(kind, folder, ("ours", "duckdb")) as (ours, duckdbs):
         ours.open().close()
         fill(ours, size)
         missed = _table(f"{kind}: a lake made by us, with indexes", _ON_OURS, ours, size)
@@ -121,56 +117,6 @@ def _table(title: str, lines: tuple[Line, ...], lake: LakeAddress, size: Size) -
 
 def _shown(timing: Timing | None) -> str:
     return "" if timing is None else f"{timing.median:.1f}"
-
-
-@contextmanager
-def _folder() -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="ducklake-bench-"))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextmanager
-def _lakes(kind: str, folder: Path) -> Iterator[tuple[LakeAddress, LakeAddress]]:
-    """Addresses of two lakes, one for us to create and one for DuckDB."""
-    below = [folder / f"{kind}-{who}" for who in ("ours", "duckdb")]
-    for path in below:
-        path.mkdir()
-    if kind != "postgres":
-        yield file_lake(kind, below[0]), file_lake(kind, below[1])
-        return
-    with _postgres(folder / "server") as server:
-        names = [f"ducklake_bench_{os.getpid()}_{who}" for who in ("ours", "duckdb")]
-        with psycopg.connect(f"{server} dbname=postgres", autocommit=True) as connection:
-            for name in names:
-                connection.execute(f'CREATE DATABASE "{name}"')
-            try:
-                yield tuple(
-                    LakeAddress(kind, f"postgres:{server} dbname={name}", f"{path}/data/")
-                    for name, path in zip(names, below, strict=True)
-                )
-            finally:
-                for name in names:
-                    connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
-
-
-@contextmanager
-def _postgres(folder: Path) -> Iterator[str]:
-    """A server's connection string: DUCKLAKE_TEST_POSTGRES, or our own on a Unix socket."""
-    given = os.environ.get("DUCKLAKE_TEST_POSTGRES")
-    if given:
-        yield given
-        return
-    import pgserver
-
-    folder.mkdir()
-    server = pgserver.get_server(folder, cleanup_mode="delete")
-    try:
-        yield f"host={folder} user=postgres"
-    finally:
-        server.cleanup()
 
 
 if __name__ == "__main__":

@@ -117,8 +117,9 @@ def environment(peer: Peer, folder: Path) -> Path:
     if not (place / "done").exists():
         shutil.rmtree(place, ignore_errors=True)
         venv.create(place, with_pip=True)
-        command = (place / "bin" / "python", "-m", "pip", "install", "--quiet", *peer.packages)
-        subprocess.run(command, check=True)
+        # Isolated (-I), or a PYTHONPATH of the caller's would be part of it.
+        pip = (place / "bin" / "python", "-I", "-m", "pip", "install", "--quiet")
+        subprocess.run((*pip, *peer.packages), check=True)
         (place / "done").touch()
     return place / "bin"
 
@@ -137,7 +138,7 @@ def prepare(key: str, programs: Path, folder: Path) -> None:
         "    for file in pathlib.Path(module.__file__).parent.rglob('*.duckdb_extension'):\n"
         "        shutil.copy(file, target)\n"
     )
-    command = (programs / "python", "-c", script, folder / "extensions")
+    command = (programs / "python", "-I", "-c", script, folder / "extensions")
     subprocess.run(command, check=True)
 
 

@@ -9,15 +9,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
-from pyspark.errors import PySparkException
-
 from ducklake_spark.catalog import Catalog
 from ducklake_spark.errors import CatalogNotFoundError, DuckLakeError
 from ducklake_spark.session import Session, SparkSettings
 from ducklake_spark.spec.names import uuid7
 from ducklake_spark.spec.paths import as_directory
 from ducklake_spark.spec.tables import FORMAT_VERSION
-from ducklake_spark.sql import query_error
+from ducklake_spark.sql import SPARK_ERRORS, query_error
 from ducklake_spark.storage.filesystem import list_files, locate, make_parent, remove_tree
 from ducklake_spark.storage.hadoop import hadoop_path
 
@@ -54,7 +52,7 @@ def examine(
     try:
         session = Session.open(spark)
         yield from _versions(session, spark)
-    except (DuckLakeError, PySparkException) as error:
+    except (DuckLakeError, *SPARK_ERRORS) as error:
         session = None
         yield _failed("Spark", error, "Check spark_master or spark_remote, and spark_config.")
     try:
@@ -117,7 +115,7 @@ def _write_by_spark(session: Session, path: str, folder: str) -> Finding:
     subject = "data path, from Spark"
     try:
         session.spark.range(1).write.parquet(hadoop_path(f"{folder}spark/"))
-    except PySparkException as error:
+    except SPARK_ERRORS as error:
         return Finding(subject, f"{path} cannot be written to: {query_error(error)}", _rights(path))
     if not any(name.endswith(".parquet") for name in list_files(f"{folder}spark/")):
         return Finding(
@@ -132,6 +130,6 @@ def _rights(path: str) -> str:
     return _STORES if "://" in path else "Create the folder, or ask for the right to write there."
 
 
-def _failed(subject: str, error: DuckLakeError | PySparkException, advice: str) -> Finding:
+def _failed(subject: str, error: Exception, advice: str) -> Finding:
     known = error if isinstance(error, DuckLakeError) else query_error(error)
     return Finding(subject, f"[{known.code}] {known.message}", known.hint or advice)

@@ -205,6 +205,12 @@ class TransactionStateError(DuckLakeError):
     code = "DL505"
 
 
+class AfterCommitError(DuckLakeError):
+    """A transaction was committed, and an operation that was to follow it failed."""
+
+    code = "DL506"
+
+
 # --- refusals ---
 
 

@@ -57,7 +57,7 @@ class Lake:
 
     def sibling(self) -> Lake:
         """The same lakes on a Spark session of its own, for another thread."""
-        return Lake(Session(self.session.spark), self._workspace.lakes)
+        return Lake(self.session.sibling(), self._workspace.lakes)
 
     def attach(
         self,

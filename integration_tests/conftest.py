@@ -12,7 +12,25 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from ducklake_spark.session import Session
 from support.lakes import KINDS, LakeAddress, file_lake
+from support.sparks import settings
+
+
+@pytest.fixture(scope="session")
+def session() -> Iterator[Session]:
+    """One Spark per test process; DUCKLAKE_SPARK says which (support.sparks)."""
+    with Session.open(settings()) as opened:
+        yield opened
+        if opened.is_connect:
+            opened.spark.stop()  # with the server, which would keep the process alive
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What needs a Spark stays together, folder by folder, for a Spark is slow to start."""
+    for item in items:
+        if "session" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group(item.path.parent.name))
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,15 @@
 from ducklake_spark.catalog.alter import Field
 from ducklake_spark.catalog.catalog import Catalog
 from ducklake_spark.catalog.commit import CommitNote, CommitResult
+from ducklake_spark.catalog.compaction import (
+    Compaction,
+    Flush,
+    HistoricDeletes,
+    Merge,
+    MovedRows,
+    Rewrite,
+)
+from ducklake_spark.catalog.file_lists import ScheduledFile
 from ducklake_spark.catalog.local import StagedDelete
 from ducklake_spark.catalog.reader import LakeReader, Name, SnapshotReader
 from ducklake_spark.catalog.transaction import Transaction
@@ -11,9 +20,16 @@ __all__ = [
     "Catalog",
     "CommitNote",
     "CommitResult",
+    "Compaction",
     "Field",
+    "Flush",
+    "HistoricDeletes",
     "LakeReader",
+    "Merge",
+    "MovedRows",
     "Name",
+    "Rewrite",
+    "ScheduledFile",
     "SnapshotReader",
     "StagedDelete",
     "Transaction",

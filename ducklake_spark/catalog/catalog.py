@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Callable, Collection, Iterator
 from types import TracebackType
+from typing import TypeVar
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError
 
-from ducklake_spark.catalog import history
+from ducklake_spark.catalog import file_lists, history
 from ducklake_spark.catalog.commit import CommitNote
 from ducklake_spark.catalog.definitions import read_schemas
 from ducklake_spark.catalog.dialects import database_for
+from ducklake_spark.catalog.expire import expire
+from ducklake_spark.catalog.faults import find_faults, relation_names
+from ducklake_spark.catalog.file_lists import ScheduledFile
 from ducklake_spark.catalog.indexes import create_indexes
+from ducklake_spark.catalog.inventory import (
+    TableFiles,
+    read_locations,
+    read_table_files,
+)
 from ducklake_spark.catalog.reader import SnapshotReader
+from ducklake_spark.catalog.retries import repeatedly
 from ducklake_spark.catalog.store import LakeFacts, Store, open_store
 from ducklake_spark.catalog.transaction import Transaction
 from ducklake_spark.config import CatalogAddress, CommitSettings, parse_catalog
 from ducklake_spark.errors import ConfigError
+from ducklake_spark.spec.faults import Fault
 from ducklake_spark.spec.model import Commit, Snapshot
+from ducklake_spark.spec.names import QualifiedName
+
+T = TypeVar("T")
 
 
 class Catalog:
@@ -91,6 +105,11 @@ class Catalog:
     def read_only(self) -> bool:
         return self._store.read_only
 
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether files are encrypted, which this package can neither read nor write."""
+        return self._facts.encrypted
+
     # --- reading ---
 
     def snapshot(
@@ -120,6 +139,27 @@ class Catalog:
         with self._store.reading() as connection:
             return history.read_commits(connection, after, up_to)
 
+    # --- looking after it ---
+
+    def faults(self, *, schema: str | None = None, table: str | None = None) -> list[Fault]:
+        """What is wrong in the catalog, or with a schema or table of it, past ones included."""
+        with self._store.reading() as connection:
+            path, database = self._facts.data_path, self._store.database
+            return list(find_faults(connection, database, path, schema=schema, table=table))
+
+    def relations(self) -> dict[int, QualifiedName]:
+        """The newest name of everything that ever had an id, by the id."""
+        with self._store.reading() as connection:
+            return relation_names(connection)
+
+    def table_files(self) -> Iterator[TableFiles]:
+        """All files of each table, whichever snapshot needs them; past tables included."""
+        with self._store.reading() as connection:
+            locations = read_locations(connection, self.data_path)
+        for table_id, location in locations.items():
+            with self._store.reading() as connection:
+                yield read_table_files(connection, self._store.database, table_id, location)
+
     # --- changing ---
 
     def transaction(
@@ -135,15 +175,47 @@ class Catalog:
         reader = self.at(base)
         return Transaction(self._store, self._facts, reader, note, self._settings)
 
-    def create_indexes(self) -> list[str]:
-        """Add the indexes that make narrow reads fast; DuckDB tolerates them."""
+    def create_indexes(self, *, dry_run: bool = False) -> list[str]:
+        """Add the indexes that make narrow reads fast, where they are missing; DuckDB tolerates
+        them."""
         if not self._store.database.wants_indexes:
             return []
-        try:
-            with self._store.writing() as connection:
-                return create_indexes(connection, self._store.database)
-        except DBAPIError as error:
-            raise self._store.translated(error) from error
+        if dry_run:
+            with self._store.reading() as connection:
+                return create_indexes(connection, self._store.database, dry_run=True)
+        return self._repeatedly(lambda c: create_indexes(c, self._store.database))
+
+    # --- upkeep, which makes no snapshot ---
+
+    def expire(self, snapshot_ids: Collection[int]) -> None:
+        """Forget snapshots, and all that only they could see; the newest one stays.
+
+        Files that nothing needs any more are scheduled for deletion.
+        """
+
+        def change(connection: Connection) -> None:
+            newest = history.latest_snapshot(connection).id
+            database, now = self._store.database, self._store.database.now(connection)
+            expire(connection, database, set(snapshot_ids) - {newest}, self.data_path, now)
+
+        self._repeatedly(change)
+
+    def scheduled_files(self) -> list[ScheduledFile]:
+        """The files that are scheduled for deletion."""
+        with self._store.reading() as connection:
+            return file_lists.read_scheduled(connection, self.data_path)
+
+    def forget_scheduled(self, files: Collection[ScheduledFile]) -> None:
+        """Take files off the schedule: they are deleted, or will not be."""
+        self._repeatedly(lambda c: file_lists.forget_scheduled(c, files))
+
+    def named_files(self) -> set[str]:
+        """The complete paths of all files that snapshots need, as they are written there."""
+        with self._store.reading() as connection:
+            return file_lists.read_named(connection, self.data_path)
+
+    def _repeatedly(self, change: Callable[[Connection], T]) -> T:
+        return repeatedly(self._store, self._settings, change)
 
 
 def _snapshot(

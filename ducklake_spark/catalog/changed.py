@@ -58,6 +58,28 @@ def read_changes(
     )
 
 
+def read_files_with_inlined_deletes(
+    connection: Connection, database: CatalogDatabase, snapshot_id: int, table: Table
+) -> list[ChangedFile]:
+    """The files of any snapshot from which the catalog itself holds deletes, with all deletes."""
+    inlined = read_inlined_deletes(connection, database, snapshot_id, table.id)
+    if not inlined:
+        return []
+    bounds = {"start": 0, "end": snapshot_id, "table_id": table.id}
+    deletes = _delete_files(connection, bounds, table)
+    rows = rows_of(connection, _FILES.params(bounds), _d.data_file_id, sorted(inlined))
+    return [
+        ChangedFile(
+            data_file_of(row, table.location),
+            row.end_snapshot,
+            tuple(deletes.get(row.data_file_id, ())),
+            inlined[row.data_file_id],
+        )
+        for row in rows
+        if row.data_file_id in inlined
+    ]
+
+
 def _files(
     connection: Connection, bounds: Mapping[str, int], table: Table, deleted_from: Collection[int]
 ) -> Iterable[tuple[DataFile, int | None]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
+from ducklake_spark.catalog.compaction import kinds_of
 from ducklake_spark.catalog.conflicts import Mine, conflict, phrase
 from ducklake_spark.catalog.dialects import CatalogDatabase
 from ducklake_spark.catalog.files import read_files
@@ -55,7 +56,7 @@ def _kinds(data: DataChanges) -> list[Kind]:
         kinds.append(Kind.DELETED_FROM_TABLE)
     if data.inlined_deletes:
         kinds.append(Kind.INLINED_DELETE)
-    return kinds
+    return kinds + kinds_of(data.compactions)
 
 
 def check_files(

@@ -8,7 +8,6 @@ who was first (rule 15). No data file is written again for a retry.
 from __future__ import annotations
 
 import datetime
-import random
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from ducklake_spark.catalog.batch import Batch, insert_into
 from ducklake_spark.catalog.checks import check_files, check_not_null, what_i_did
+from ducklake_spark.catalog.compaction_rows import CompactionRows
 from ducklake_spark.catalog.conflicts import check_conflicts
 from ducklake_spark.catalog.data_rows import Staging, add_data
 from ducklake_spark.catalog.define_rows import add_definitions
@@ -27,11 +27,13 @@ from ducklake_spark.catalog.history import latest_snapshot, read_commits
 from ducklake_spark.catalog.inlined_tables import add_inlined_tables
 from ducklake_spark.catalog.local import LocalChanges
 from ducklake_spark.catalog.options import in_force, read_options
+from ducklake_spark.catalog.retries import wait
 from ducklake_spark.catalog.store import LakeFacts, Store
 from ducklake_spark.config import CommitSettings
 from ducklake_spark.errors import (
     CatalogError,
     CatalogUnavailableError,
+    CommitConflictError,
     CommitContentionError,
     CommitMessageRequiredError,
     CommitUnknownError,
@@ -88,7 +90,6 @@ def commit_changes(
 # How long a transaction may stay undecided before its session is ended by force.
 _PATIENCE_S = 2.0
 _PAUSE_S = 0.05
-_MOST_GROWTH = 100
 _TICK = datetime.timedelta(microseconds=1)
 
 
@@ -126,7 +127,7 @@ class _Commit:
                 cause = contended
             if time.monotonic() > deadline:
                 break
-            self._wait(attempt)
+            wait(self.settings, attempt)
         if cause is not None and self._is_lost(cause.__cause__):
             raise CatalogUnavailableError(
                 f"The catalog {self.store.database.describe()} cannot be reached. "
@@ -141,13 +142,6 @@ class _Commit:
 
     def _is_lost(self, error: BaseException | None) -> bool:
         return error is not None and self.store.database.classify(error) is Failure.LOST
-
-    def _wait(self, attempt: int) -> None:
-        longest = self.settings.longest_wait_ms
-        # Bounded, for a float to the power of many attempts overflows.
-        growth = self.settings.backoff ** min(attempt - 1, _MOST_GROWTH)
-        wait = min(self.settings.first_wait_ms * growth, longest)
-        time.sleep(wait * random.uniform(0.5, 1.0) / 1000)  # noqa: S311 - jitter, not a secret
 
     def _attempt(self, number: int, deadline: float) -> CommitResult:
         progress = _Attempt()
@@ -183,10 +177,25 @@ class _Commit:
         check_not_null(connection, self.store.database, head.id, self.changes)
         add_inlined_tables(batch, connection, self.store.database.kind, self.changes)
         add_data(batch, connection, self.changes, self.facts.data_path, self.staging)
+        self._add_compactions(batch, connection)
         return batch
+
+    def _add_compactions(self, batch: Batch, connection: Connection) -> None:
+        database, data_path = self.store.database, self.facts.data_path
+        for table, data in self.changes.written():
+            if data.compactions:
+                rows = CompactionRows(batch, connection, database, table, data_path)
+                rows.add(data.compactions)
 
     def _check_conflicts(self, connection: Connection, batch: Batch, head: Snapshot) -> None:
         theirs = read_commits(connection, after=self.base.id, up_to=head.id)
+        if len(theirs) != head.id - self.base.id:
+            raise CommitConflictError(
+                f"Snapshots since {self.base.id}, which this transaction began at, have been "
+                "expired, so nobody can tell whether it is in conflict with them. "
+                "Nothing was changed.",
+                hint="Run it again; expire snapshots that are older than any transaction lasts.",
+            )
         mine = what_i_did(self.changes, batch.changes)
         check_conflicts(mine, theirs)
         check_files(connection, self.changes, mine, theirs)

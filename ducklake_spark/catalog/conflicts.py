@@ -31,7 +31,9 @@ ON_SAME_TABLE: Mapping[Kind, frozenset[Kind]] = {
         _DROPPED_OR_ALTERED | _INSERTS | {Kind.INLINED_DELETE, Kind.INLINE_FLUSH}
     ),
     Kind.MERGE_ADJACENT: frozenset({Kind.DROPPED_TABLE} | _DELETES | _COMPACTIONS),
-    Kind.REWRITE_DELETE: frozenset({Kind.DROPPED_TABLE} | _DELETES | _COMPACTIONS),
+    # Its files have the columns of the snapshot it was planned at, and are younger than an ALTER.
+    Kind.REWRITE_DELETE: frozenset(_DROPPED_OR_ALTERED | _DELETES | _COMPACTIONS),
+    Kind.INLINE_FLUSH: frozenset({Kind.DROPPED_TABLE, Kind.INLINE_FLUSH} | _DELETES),
     Kind.ALTERED_TABLE: frozenset(_DROPPED_OR_ALTERED),
     Kind.DROPPED_TABLE: frozenset({Kind.DROPPED_TABLE}),
     Kind.ALTERED_VIEW: frozenset({Kind.DROPPED_VIEW, Kind.ALTERED_VIEW}),
@@ -120,6 +122,7 @@ _PHRASES = {
     Kind.DROPPED_TABLE_MACRO: "drop macro",
     Kind.MERGE_ADJACENT: "merge files of table",
     Kind.REWRITE_DELETE: "rewrite files of table",
+    Kind.INLINE_FLUSH: "flush the inlined rows of table",
 }
 
 

@@ -47,6 +47,9 @@ from ducklake_spark.spec.partitions import parse_transform
 from ducklake_spark.spec.paths import StoredPath
 from ducklake_spark.spec.types import DataType, list_of, map_of, parse_type, struct_of
 
+# Later than every snapshot, for lifetimes that have no end.
+FOREVER = 2**62
+
 # Parameters of the statements below, by the same names.
 _SNAPSHOT = bindparam("snapshot_id", type_=BigInteger)
 _SCHEMA = bindparam("schema_id", type_=BigInteger)
@@ -228,6 +231,12 @@ _BIRTHS = (
     .where(tables.column.c.table_id == bindparam("table_id", type_=BigInteger))
     .group_by(tables.column.c.column_id)
 )
+_v = tables.schema_versions.c
+_SCHEMA_VERSIONS = (
+    select(_v.begin_snapshot, _v.schema_version)
+    .where(_v.table_id == _TABLE)
+    .order_by(_v.begin_snapshot, _v.schema_version)
+)
 _HIGHEST_COLUMN_ID = select(func.max(tables.column.c.column_id)).where(
     tables.column.c.table_id == _TABLE
 )
@@ -236,6 +245,12 @@ _HIGHEST_COLUMN_ID = select(func.max(tables.column.c.column_id)).where(
 def column_births(connection: Connection, table_id: int) -> dict[int, int]:
     """The snapshot that added each column or field a table ever had, by its id."""
     return {row.column_id: row.born for row in connection.execute(_BIRTHS, {"table_id": table_id})}
+
+
+def read_schema_versions(connection: Connection, table_id: int) -> list[tuple[int, int]]:
+    """The snapshots that changed a table's definition, in order, with the versions they made."""
+    rows = connection.execute(_SCHEMA_VERSIONS, {"table_id": table_id})
+    return [(row.begin_snapshot, row.schema_version) for row in rows]
 
 
 def next_column_id(connection: Connection, table_id: int) -> int:

@@ -63,7 +63,7 @@ def read_files(
     rows = list({row.data_file_id: row for row in rows}.values())
     ids = [row.data_file_id for row in rows]
     wanted = set(stats_of) | (columns_of(predicate) if predicate else set())
-    stats = _read_stats(connection, table.id, ids, wanted)
+    stats = read_file_stats(connection, table.id, ids, wanted)
     values = _read_partition_values(connection, table.id, rows)
     gone = read_inlined_deletes(connection, database, snapshot_id, table.id)
     files = [
@@ -133,9 +133,10 @@ def delete_file_of(row: Row[Any], location: str, prefix: str = "") -> DeleteFile
     )
 
 
-def _read_stats(
+def read_file_stats(
     connection: Connection, table_id: int, file_ids: Sequence[int], column_ids: Collection[int]
 ) -> Mapping[int, Mapping[int, ColumnStats]]:
+    """Statistics of some columns by file and column."""
     if not file_ids or not column_ids:
         return {}
     s = tables.file_column_stats.c

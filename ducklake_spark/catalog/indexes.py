@@ -48,14 +48,19 @@ _BY_NAME: tuple[tuple[Table, str], ...] = (
 _FOR_PRUNING = ("min_value", "max_value", "value_count", "null_count", "contains_nan")
 
 
-def create_indexes(connection: Connection, database: CatalogDatabase) -> list[str]:
-    """Create the indexes that are missing; the names of all of them."""
+def create_indexes(
+    connection: Connection, database: CatalogDatabase, *, dry_run: bool = False
+) -> list[str]:
+    """Create the indexes that are missing; their names."""
     wanted = [_index(table, columns) for table, columns in _INDEXED]
     wanted += [_index_by_name(table, column) for table, column in _BY_NAME]
     wanted.append(_index_for_pruning(database))
-    for index in wanted:
-        connection.execute(CreateIndex(index, if_not_exists=True))
-    return [str(index.name) for index in wanted]
+    there = database.index_names(connection)
+    missing = [index for index in wanted if index.name not in there]
+    if not dry_run:
+        for index in missing:
+            connection.execute(CreateIndex(index, if_not_exists=True))
+    return [str(index.name) for index in missing]
 
 
 def _index(table: Table, columns: tuple[str, ...]) -> Index:

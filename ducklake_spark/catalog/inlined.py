@@ -7,6 +7,7 @@ types of that version.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import (
@@ -29,7 +30,7 @@ from ducklake_spark.catalog.definitions import read_columns
 from ducklake_spark.catalog.dialects import CatalogDatabase
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.evolution import initial_value, reshape
-from ducklake_spark.spec.model import Column, InlinedRow, Table
+from ducklake_spark.spec.model import Column, InlinedLives, InlinedRow, Table
 from ducklake_spark.spec.names import fold
 from ducklake_spark.spec.types import SIGNED, UNSIGNED, DataType
 from ducklake_spark.spec.values import parse_nested, parse_text
@@ -70,6 +71,21 @@ def read_inlined_changes(
     return _read(connection, database, table, or_(began, ended))
 
 
+def read_inlined_lives(
+    connection: Connection, database: CatalogDatabase, snapshot_id: int, table: Table
+) -> list[InlinedLives]:
+    """All inlined rows up to a snapshot, ended ones too, each table in the shape of its time."""
+    lives: list[InlinedLives] = []
+    known = sorted(inlined_tables(connection, table.id), key=lambda entry: entry[1])
+    for name, schema_version in known:
+        if database.table_exists(connection, name):
+            stored = columns_of_version(connection, table.id, schema_version)
+            shape = replace(table, columns=tuple(stored))
+            rows = _read_one(connection, database, shape, name, stored, snapshot_id >= _BEGIN)
+            lives.append(InlinedLives(shape.columns, tuple(rows)))
+    return lives
+
+
 def _read(
     connection: Connection,
     database: CatalogDatabase,
@@ -80,12 +96,12 @@ def _read(
     for name, schema_version in inlined_tables(connection, table.id):
         if not database.table_exists(connection, name):
             continue  # flushed since: DuckDB drops the table before its row
-        stored = _columns_of_version(connection, table.id, schema_version)
+        stored = columns_of_version(connection, table.id, schema_version)
         rows.extend(_read_one(connection, database, table, name, stored, condition))
     return sorted(rows, key=lambda row: (row.row_id, row.begin_snapshot))
 
 
-def _columns_of_version(
+def columns_of_version(
     connection: Connection, table_id: int, schema_version: int
 ) -> Sequence[Column]:
     """A table's columns as of a schema version: what its last definition change by then made."""
@@ -106,7 +122,7 @@ def _read_one(
     stored: Sequence[Column],
     condition: ColumnElement[bool],
 ) -> list[InlinedRow]:
-    names = _stored_names(connection, name)
+    names = stored_names(connection, name)
     values = [_selected(database, c.type, names.get(fold(c.name), c.name)) for c in stored]
     query = (
         select(_ROW_ID, _BEGIN, _END, *values)
@@ -132,7 +148,7 @@ def _read_one(
     return found
 
 
-def _stored_names(connection: Connection, table_name: str) -> dict[str, str]:
+def stored_names(connection: Connection, table_name: str) -> dict[str, str]:
     """The real names of an inlined table's columns, by folded name.
 
     DuckDB does not quote a name for its capitals alone, and PostgreSQL then folds it.

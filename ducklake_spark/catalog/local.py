@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, TypeVar
 
+from ducklake_spark.catalog.compaction import Compaction
 from ducklake_spark.catalog.reader import (
     Name,
     SnapshotReader,
@@ -99,10 +100,13 @@ class DataChanges:
     inlined_deletes: set[int] = field(default_factory=set)
     # A DELETE looked for rows to delete, whether or not it found any: concurrent inserts conflict.
     searched: bool = False
+    # Rows that only move; no other change goes with them.
+    compactions: list[Compaction] = field(default_factory=list)
 
     @property
     def is_empty(self) -> bool:
-        return not (self.added or self.ended or self.deletes or self.inlined_deletes)
+        changed = self.added or self.ended or self.deletes or self.inlined_deletes
+        return not (changed or self.compactions)
 
     def copy(self) -> DataChanges:
         return DataChanges(
@@ -111,6 +115,7 @@ class DataChanges:
             dict(self.deletes),
             set(self.inlined_deletes),
             self.searched,
+            list(self.compactions),
         )
 
 

@@ -13,7 +13,7 @@ from ducklake_spark.spec import tables
 Scope = Literal["schema", "table"] | None
 
 # Facts about the lake that share the table with its options.
-_FACTS = {"version", "created_by", "data_path", "encrypted"}
+FACTS = frozenset({"version", "created_by", "data_path", "encrypted"})
 
 _m = tables.metadata_table.c
 # No id is NULL, so a scope without one in the parameters has no rows.
@@ -42,7 +42,7 @@ def read_options(
     """The lake's options, with those of one schema and one table if asked for."""
     rows = connection.execute(_OPTIONS, {"schema_id": schema_id, "table_id": table_id})
     return [
-        Option(row.key, row.value, row.scope, row.scope_id) for row in rows if row.key not in _FACTS
+        Option(row.key, row.value, row.scope, row.scope_id) for row in rows if row.key not in FACTS
     ]
 
 

@@ -8,15 +8,18 @@ from typing import Protocol, TypeVar
 from sqlalchemy import Connection
 
 from ducklake_spark.catalog import definitions
-from ducklake_spark.catalog.changed import read_changes
+from ducklake_spark.catalog.changed import read_changes, read_files_with_inlined_deletes
 from ducklake_spark.catalog.files import read_files, read_table_column_stats, read_table_stats
-from ducklake_spark.catalog.inlined import read_inlined_rows
+from ducklake_spark.catalog.inlined import read_inlined_lives, read_inlined_rows
 from ducklake_spark.catalog.mappings import read_mappings
 from ducklake_spark.catalog.options import in_force, read_options
 from ducklake_spark.catalog.store import LakeFacts, Store
 from ducklake_spark.errors import NotFoundError
 from ducklake_spark.spec.model import (
+    ChangedFile,
+    Column,
     DataFile,
+    InlinedLives,
     InlinedRow,
     Macro,
     NameMapping,
@@ -209,6 +212,26 @@ class SnapshotReader:
         """What may hold the table's changes from a snapshot to this one, both included."""
         end = self._snapshot.id
         return self._ask(lambda c: read_changes(c, self._store.database, start, end, table))
+
+    def columns_at(self, table: Table, snapshot_id: int) -> tuple[Column, ...]:
+        """The columns that a table had at a snapshot, which need not exist any more."""
+        return self._ask(lambda c: definitions.read_columns(c, snapshot_id, table.id))
+
+    def schema_versions(self, table: Table) -> list[tuple[int, int]]:
+        """The snapshots that changed the table's definition, in order, with its versions."""
+        return self._ask(lambda c: definitions.read_schema_versions(c, table.id))
+
+    def inlined_lives(self, table: Table) -> list[InlinedLives]:
+        """All rows of the table that live in the catalog up to this snapshot, ended ones too."""
+        end = self._snapshot.id
+        return self._ask(lambda c: read_inlined_lives(c, self._store.database, end, table))
+
+    def files_with_inlined_deletes(self, table: Table) -> list[ChangedFile]:
+        """The table's files, of older snapshots too, from which the catalog holds deletes."""
+        end = self._snapshot.id
+        return self._ask(
+            lambda c: read_files_with_inlined_deletes(c, self._store.database, end, table)
+        )
 
     def _read_inlined(self, connection: Connection, table: Table) -> list[InlinedRow]:
         rows = read_inlined_rows(connection, self._store.database, self._snapshot.id, table)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from types import TracebackType
 
 from ducklake_spark.catalog.commit import CommitNote, CommitResult, commit_changes
+from ducklake_spark.catalog.compaction import Compaction
 from ducklake_spark.catalog.define import Definer
 from ducklake_spark.catalog.local import LocalDelete, LocalFile, StagedDelete
 from ducklake_spark.catalog.reader import Name, SnapshotReader
@@ -96,6 +97,11 @@ class Transaction(Definer):
         """Whether a commit would make a snapshot or set an option."""
         return not self.changes.is_empty
 
+    @property
+    def is_untouched(self) -> bool:
+        """Whether nothing of it would be lost if it began anew: no change, no search for rows."""
+        return self.changes.is_empty and not any(self.changes.written())
+
     @contextmanager
     def savepoint(self) -> Iterator[None]:
         """Undo what the block changed if it fails; the transaction goes on either way."""
@@ -112,11 +118,7 @@ class Transaction(Definer):
     def add_files(self, table: Name, files: Sequence[NewDataFile]) -> list[DataFile]:
         """Make written Parquet files part of a table."""
         self._check_open()
-        if self._facts.encrypted:
-            raise UnsupportedFeatureError(
-                "The lake is encrypted, and this package writes plain files only.",
-                hint="Write to it with DuckDB.",
-            )
+        self._refuse_encrypted()
         target = self.table(table)
         for file in files:
             _check_new_file(target, file)
@@ -124,6 +126,13 @@ class Transaction(Definer):
         new = [LocalFile(next(self._local_ids), f) for f in files if f.record_count]
         added.update({file.id: file for file in new})
         return [self._own_file(file, target) for file in new]
+
+    def _refuse_encrypted(self) -> None:
+        if self._facts.encrypted:
+            raise UnsupportedFeatureError(
+                "The lake is encrypted, and this package writes plain files only.",
+                hint="Write to it with DuckDB.",
+            )
 
     def delete_rows(self, table: Name, deletes: Mapping[int, StagedDelete]) -> None:
         """Delete positions from data files, by data file id.
@@ -197,6 +206,18 @@ class Transaction(Definer):
             self.files(table)
         gone = self.changes.of(table).ended
         return {file_id: file for file_id, file in shown.items() if file_id not in gone}
+
+    def compact(self, table: Name, compactions: Sequence[Compaction]) -> None:
+        """Move rows to other files; nothing else goes into the commit."""
+        self._check_open()
+        target = self.table(table)
+        if self.has_changes:
+            raise RefusedError(
+                f"Compacting {target.name} takes a commit of its own.",
+                hint="Commit what the transaction has changed first.",
+            )
+        self._refuse_encrypted()
+        self.changes.of(target).compactions.extend(compactions)
 
     # --- options ---
 

@@ -32,7 +32,7 @@ def show_rows(names: Sequence[str], rows: Sequence[Sequence[Any]], shape: str, l
     if len(rows) > limit:
         print(f"There are more than {limit} rows: see --limit.", file=sys.stderr)  # noqa: T201
     elif shape == "table":
-        print(f"{len(rows)} row{'' if len(rows) == 1 else 's'}")  # noqa: T201
+        print(count_text(rows))  # noqa: T201
 
 
 def outcome_text(outcome: Outcome) -> str:
@@ -56,7 +56,8 @@ def _size(count: float) -> str:
     return f"{count:.3g} {_UNITS[-1]}"
 
 
-def _write_table(out: TextIO, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+def table_text(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Rows as an aligned table; numbers to the right."""
     cells = [[_cell(value) for value in row] for row in rows]
     header = [_cut(name) for name in names]
     widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
@@ -72,14 +73,18 @@ def _write_table(out: TextIO, names: Sequence[str], rows: Sequence[Sequence[Any]
             value.rjust(width) if to_right else value.ljust(width)
             for value, width, to_right in zip(values, widths, right, strict=True)
         ]
-        return f"│ {' │ '.join(aligned)} │\n"
+        return f"│ {' │ '.join(aligned)} │"
 
     def rule(left: str, middle: str, end: str) -> str:
-        return left + middle.join("─" * (width + 2) for width in widths) + end + "\n"
+        return left + middle.join("─" * (width + 2) for width in widths) + end
 
-    out.write(rule("┌", "┬", "┐") + line(header) + rule("├", "┼", "┤"))
-    out.writelines(line(row) for row in cells)
-    out.write(rule("└", "┴", "┘"))
+    top, under, bottom = rule("┌", "┬", "┐"), rule("├", "┼", "┤"), rule("└", "┴", "┘")
+    return "\n".join([top, line(header), under, *map(line, cells), bottom])
+
+
+def count_text(rows: Sequence[Any]) -> str:
+    """How many rows there are."""
+    return f"{len(rows)} row{'' if len(rows) == 1 else 's'}"
 
 
 def _is_number(value: object) -> bool:
@@ -103,6 +108,10 @@ def _text(value: Any) -> str:
     if isinstance(value, (list, tuple, dict)):
         return json.dumps(value, default=_text, ensure_ascii=False)
     return str(value)
+
+
+def _write_table(out: TextIO, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    out.write(table_text(names, rows) + "\n")
 
 
 def _write_csv(out: TextIO, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

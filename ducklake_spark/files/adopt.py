@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from ducklake_spark.catalog import Transaction
+from ducklake_spark.catalog import Name, Transaction
 from ducklake_spark.errors import AlreadyExistsError, IncompatibleFileError, NotFoundError
 from ducklake_spark.files.matching import Match, folders_of, match_columns
 from ducklake_spark.spec.model import Column, DataFile, NewDataFile, Table
@@ -32,7 +32,7 @@ _NUMBER = re.compile(r"-?\d+", re.ASCII)
 
 def add_data_files(
     tx: Transaction,
-    name: str,
+    name: Name,
     paths: str | Sequence[str],
     *,
     allow_missing: bool = False,

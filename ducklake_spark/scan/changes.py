@@ -21,12 +21,12 @@ from pyspark.sql import functions as F
 from ducklake_spark.catalog import Catalog, SnapshotReader
 from ducklake_spark.catalog.reader import Name
 from ducklake_spark.scan.inlined import inlined_frame
-from ducklake_spark.scan.places import POSITION_BITS
-from ducklake_spark.scan.table import PLACE, ROW_ID, SNAPSHOT_ID, read_whole_files
+from ducklake_spark.scan.places import PLACE, ordinal, packed
+from ducklake_spark.scan.table import ROW_ID, SNAPSHOT_ID, read_whole_files
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import ChangedFile, InlinedRow, Table, TableChanges
 from ducklake_spark.spec.names import backticked
-from ducklake_spark.storage.delete_files import SNAPSHOT_COLUMN, read_delete_file
+from ducklake_spark.storage.delete_files import read_history
 
 _ENDED = "_ducklake_ended"
 _FILE_ENDED = "_ducklake_file_ended"
@@ -147,9 +147,7 @@ class _Feed:
         """The frame with the end of each row in place of its PLACE."""
         frame = frame.withColumn(_ENDED, F.lit(None).cast("bigint"))
         deaths = [
-            deaths.append_column(
-                _PLACE, pc.bit_wise_or(deaths["pos"], pa.scalar(at << POSITION_BITS, pa.int64()))
-            ).select([_PLACE, _ENDED])
+            deaths.append_column(_PLACE, packed(at, deaths["pos"])).select([_PLACE, _ENDED])
             for at, changed in enumerate(files)
             if len(deaths := self._deaths[changed.file.id])
         ]
@@ -165,9 +163,8 @@ class _Feed:
                     _FILE_ENDED: pa.array(ends.values(), pa.int64()),
                 }
             )
-            ordinal = F.shiftright(F.col(PLACE), POSITION_BITS)
             known = F.broadcast(self._session.spark.createDataFrame(listed))
-            found = frame.join(known, ordinal == F.col(_ORDINAL), "left")
+            found = frame.join(known, ordinal() == F.col(_ORDINAL), "left")
             frame = found.withColumn(_ENDED, F.coalesce(F.col(_ENDED), F.col(_FILE_ENDED)))
         names = [backticked(c.name) for c in self._table.columns]
         return frame.select(*names, ROW_ID, SNAPSHOT_ID, _ENDED)
@@ -196,12 +193,9 @@ def _deaths(changed: ChangedFile, last: int) -> pa.Table:
     positions = [pa.array(changed.inlined_deletes.keys(), pa.int64())]
     ended = [pa.array(changed.inlined_deletes.values(), pa.int64())]
     for file in changed.delete_files:
-        deletes = read_delete_file(file)
-        positions += deletes["pos"].chunks
-        if SNAPSHOT_COLUMN in deletes.column_names:
-            ended += deletes[SNAPSHOT_COLUMN].chunks
-        else:
-            ended.append(pa.repeat(pa.scalar(file.begin_snapshot, pa.int64()), len(deletes)))
+        gone, snapshots = read_history(file)
+        positions += gone.chunks
+        ended += snapshots.chunks
     found = pa.table({"pos": pa.chunked_array(positions), _ENDED: pa.chunked_array(ended)})
     found = found.filter(pc.less_equal(found[_ENDED], last))
     # A delete file of another writer may repeat what an earlier one has.

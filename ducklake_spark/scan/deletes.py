@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ducklake_spark.scan.places import POSITION_BITS, place
+from ducklake_spark.scan.places import PLACE, packed
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import DataFile
 from ducklake_spark.storage.delete_files import SNAPSHOT_COLUMN, read_delete_file
@@ -27,13 +27,13 @@ def without_deleted(
     with ThreadPoolExecutor(_THREADS) as pool:
         positions = pool.map(lambda file: deleted_positions(file, snapshot_id), files.values())
         keys = pa.chunked_array(
-            [_packed(ordinal, gone) for ordinal, gone in zip(files, positions, strict=True)],
+            [packed(ordinal, gone) for ordinal, gone in zip(files, positions, strict=True)],
             pa.int64(),
         )
     gone = session.spark.createDataFrame(pa.table({_KEY: keys}))
     if len(keys) <= _BROADCAST_UP_TO:
         gone = F.broadcast(gone)
-    return frame.join(gone, place() == F.col(_KEY), "left_anti")
+    return frame.join(gone, F.col(PLACE) == F.col(_KEY), "left_anti")
 
 
 def deleted_positions(file: DataFile, snapshot_id: int) -> pa.Array:
@@ -47,7 +47,3 @@ def deleted_positions(file: DataFile, snapshot_id: int) -> pa.Array:
             table = table.filter(pc.less_equal(table[SNAPSHOT_COLUMN], snapshot_id))
         parts += table["pos"].chunks
     return pa.concat_arrays(parts)
-
-
-def _packed(ordinal: int, positions: pa.Array) -> pa.Array:
-    return pc.bit_wise_or(positions, pa.scalar(ordinal << POSITION_BITS, pa.int64()))

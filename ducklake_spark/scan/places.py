@@ -13,27 +13,42 @@ from pyspark.sql import functions as F
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import DataFile
 
-ORDINAL = "_ducklake_ordinal"
+# Where a row is: a number from zero for a place in a file, its ordinal in the scan and the row's
+# position there; one below zero for the id of a row in the catalog.
+PLACE = "_ducklake_place"
 # A file of more rows than this does not exist; a scan of more files than the rest has neither.
 POSITION_BITS = 40
 _LISTED = "_ducklake_listed"
 
 
-def with_ordinals(frame: DataFrame, files: Mapping[int, DataFile]) -> DataFrame:
-    """The frame with the ordinal of each row's file.
+def with_places(frame: DataFrame, files: Mapping[int, DataFile]) -> DataFrame:
+    """The frame with the PLACE of each row.
 
     A Spark that asks the files themselves when they were changed stops the query: going on would
     mean to show deleted rows.
     """
+    # A column of its own, since Spark 4.0 cannot join on what it knows of the file.
     told = F.unix_millis(F.col("_metadata.file_modification_time"))
     unknown = F.raise_error(
         F.concat(F.lit("Not a file of this scan: "), F.col("_metadata.file_path"))
     ).cast("bigint")
-    return frame.withColumn(ORDINAL, F.when(told <= max(files), told).otherwise(unknown))
+    ordinal = F.when(told <= max(files), told).otherwise(unknown)
+    place = F.shiftleft(ordinal, POSITION_BITS).bitwiseOR(F.col("_metadata.row_index"))
+    return frame.withColumn(PLACE, place)
+
+
+def ordinal() -> Expression:
+    """Which file of the scan a row is in; the frame must have its places."""
+    return F.shiftright(F.col(PLACE), POSITION_BITS)
+
+
+def position() -> Expression:
+    """Where in its file a row is; the frame must have its places."""
+    return F.col(PLACE).bitwiseAND((1 << POSITION_BITS) - 1)
 
 
 def with_lineage(session: Session, frame: DataFrame, files: Mapping[int, DataFile]) -> DataFrame:
-    """The frame, which has its ordinals, with row_id_start and begin_snapshot of the files."""
+    """The frame, which has its places, with row_id_start and begin_snapshot of the files."""
     known = files.values()
     lineage = pa.table(
         {
@@ -43,12 +58,12 @@ def with_lineage(session: Session, frame: DataFrame, files: Mapping[int, DataFil
         }
     )
     listed = F.broadcast(session.spark.createDataFrame(lineage))
-    return frame.join(listed, F.col(ORDINAL) == F.col(_LISTED), "left")
+    return frame.join(listed, ordinal() == F.col(_LISTED), "left")
 
 
-def place() -> Expression:
-    """One number for a row's file and its position there; the frame must have its places."""
-    return F.shiftleft(F.col(ORDINAL), POSITION_BITS).bitwiseOR(F.col("_metadata.row_index"))
+def packed(ordinal: int, positions: pa.Array) -> pa.Array:
+    """The places of a file's positions."""
+    return pc.bit_wise_or(positions, pa.scalar(ordinal << POSITION_BITS, pa.int64()))
 
 
 def split_places(places: pa.ChunkedArray) -> dict[int, pa.Array]:

@@ -30,7 +30,7 @@ from ducklake_spark.scan.defaults import (
 )
 from ducklake_spark.scan.deletes import without_deleted
 from ducklake_spark.scan.inlined import inlined_frame
-from ducklake_spark.scan.places import place, with_lineage, with_ordinals
+from ducklake_spark.scan.places import PLACE, position, with_lineage, with_places
 from ducklake_spark.scan.source import read_files
 from ducklake_spark.scan.types import (
     FIELD_ID,
@@ -46,14 +46,13 @@ from ducklake_spark.spec.predicates import Predicate
 ROW_ID = "_ducklake_row_id"
 SNAPSHOT_ID = "_ducklake_snapshot_id"
 FILE = "_ducklake_file"
-# Where a row is: a number above zero for a place in a file (scan.places), one below zero for the
-# id of a row in the catalog.
-PLACE = "_ducklake_place"
 EXTRAS = (ROW_ID, SNAPSHOT_ID, FILE, PLACE)
 
-# Columns that compaction, updates and flushes put into files (FORMAT 1.10).
-_STORED_ROW_ID = ("_ducklake_internal_row_id", 2147483540)
-_STORED_SNAPSHOT_ID = ("_ducklake_internal_snapshot_id", 2147483539)
+# Columns that compaction, updates and flushes put into files, with their field ids (FORMAT 1.10).
+STORED = {
+    ROW_ID: ("_ducklake_internal_row_id", 2147483540),
+    SNAPSHOT_ID: ("_ducklake_internal_snapshot_id", 2147483539),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +116,19 @@ def read_whole_files(
     scan = _Scan(session, reader, table, table.columns, [x for x in EXTRAS if x in extras])
     bare = [replace(f, delete_file=None, inlined_deletes=(), partial_max=None) for f in files]
     return scan.parts(bare)
+
+
+def read_living_rows(
+    session: Session,
+    reader: LakeReader,
+    table: Table,
+    files: Sequence[DataFile],
+    *,
+    extras: Collection[str],
+) -> DataFrame:
+    """The rows of some files and of nothing else; at least one file. A PLACE counts in `files`."""
+    scan = _Scan(session, reader, table, table.columns, [x for x in EXTRAS if x in extras])
+    return reduce(DataFrame.unionAll, scan.parts(files))
 
 
 @dataclass(slots=True)
@@ -194,11 +206,11 @@ class _Scan:
         for missing in self._hidden(group) if not hidden else ():
             frame = frame.withColumn(missing.name, F.lit(None).cast(missing.dataType))
         if group.has_deletes or {ROW_ID, SNAPSHOT_ID, PLACE} & set(self.extras):
-            frame = with_ordinals(frame, files)
+            frame = with_places(frame, files)
         if {ROW_ID, SNAPSHOT_ID} & set(self.extras):
             frame = with_lineage(self.session, frame, files)
         if group.is_partial:
-            begun = F.coalesce(F.col(_STORED_SNAPSHOT_ID[0]), F.lit(0))
+            begun = F.coalesce(F.col(STORED[SNAPSHOT_ID][0]), F.lit(0))
             frame = frame.where(begun <= self.reader.snapshot.id)
         if group.has_deletes:
             frame = without_deleted(self.session, frame, files, self.reader.snapshot.id)
@@ -206,19 +218,19 @@ class _Scan:
 
     def _hidden(self, group: _Group) -> Iterator[T.StructField]:
         if ROW_ID in self.extras:
-            yield _with_id(*_STORED_ROW_ID)
+            yield _with_id(*STORED[ROW_ID])
         if SNAPSHOT_ID in self.extras or group.is_partial:
-            yield _with_id(*_STORED_SNAPSHOT_ID)
+            yield _with_id(*STORED[SNAPSHOT_ID])
 
     def _extra_values(self) -> list[Expression]:
         path = F.col("_metadata.file_path")
         known: dict[str, Callable[[], Expression]] = {
             ROW_ID: lambda: F.coalesce(
-                F.col(_STORED_ROW_ID[0]), F.col("row_id_start") + F.col("_metadata.row_index")
+                F.col(STORED[ROW_ID][0]), F.col("row_id_start") + position()
             ),
-            SNAPSHOT_ID: lambda: F.coalesce(F.col(_STORED_SNAPSHOT_ID[0]), F.col("begin_snapshot")),
+            SNAPSHOT_ID: lambda: F.coalesce(F.col(STORED[SNAPSHOT_ID][0]), F.col("begin_snapshot")),
             FILE: lambda: path,
-            PLACE: place,
+            PLACE: lambda: F.col(PLACE),
         }
         return [known[name]().alias(name) for name in self.extras]
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from ducklake_spark.errors import ConfigError
@@ -56,40 +57,66 @@ class SparkSettings:
 class Session:
     """A Spark session of its own settings and temp views, beside others on the same Spark."""
 
-    def __init__(self, spark: SparkSession) -> None:
+    def __init__(self, spark: SparkSession, config: Mapping[str, str] | None = None) -> None:
         self.spark = spark.newSession()
+        self._config = dict(config or {})
+        self._opened_here: SparkSession | None = None
+        self._scratch: Path | None = None
+        if self.is_connect:
+            # A new session there has the server's settings, not those of the one it came from.
+            self._configure()
         for key, value in _REQUIRED.items():
             self.spark.conf.set(key, value)
-        self._scratch: Path | None = None
+
+    def _configure(self) -> None:
+        for key, value in self._config.items():
+            try:
+                self.spark.conf.set(key, value)
+            except PySparkException as error:
+                raise ConfigError(
+                    f"{key} cannot be set on a Spark Connect server that runs.",
+                    hint="Give it to the server when it starts, and leave it out here.",
+                ) from error
 
     @classmethod
     def open(cls, settings: SparkSettings | None = None) -> Session:
         """Start Spark or reach the one that runs, and take a session on it."""
         settings = settings or SparkSettings()
-        builder = SparkSession.builder.appName("dbt-ducklake")
-        if settings.remote is not None:
-            builder = builder.remote(settings.remote)
-        else:
-            builder = builder.master(settings.master)
-            if settings.master.startswith("local"):
-                # Workers on this machine run the Python that we run, with its packages.
-                os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-                for key, value in _LOCAL_DEFAULTS.items():
-                    builder = builder.config(key, value)
         for key, value in settings.config.items():
             if key in _REQUIRED and value.lower() != _REQUIRED[key].lower():
                 raise ConfigError(
                     f"{key} cannot be {value!r}: reading and writing a lake needs {_REQUIRED[key]}."
                 )
-            builder = builder.config(key, value)
         # A failure is told once, by the exception: not by stacks of the JVM in the log too.
         logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
-        if settings.remote is not None:
-            return cls(builder.getOrCreate())
+        return cls._reached(settings) if settings.remote else cls._started(settings)
+
+    @classmethod
+    def _reached(cls, settings: SparkSettings) -> Session:
+        # Not one that the process has already: this one is ours to close.
+        spark = SparkSession.builder.remote(settings.remote or "").create()
+        session = cls(spark, settings.config)
+        session._opened_here = spark
+        return session
+
+    @classmethod
+    def _started(cls, settings: SparkSettings) -> Session:
+        builder = SparkSession.builder.appName("dbt-ducklake").master(settings.master)
+        if settings.master.startswith("local"):
+            # Workers on this machine run the Python that we run, with its packages.
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+            for key, value in _LOCAL_DEFAULTS.items():
+                builder = builder.config(key, value)
+        for key, value in settings.config.items():
+            builder = builder.config(key, value)
         with quiet_start():
             session = cls(builder.getOrCreate())
         session.spark.sparkContext.setLogLevel("OFF")
         return session
+
+    def sibling(self) -> Session:
+        """Another session on the same Spark, with the same settings."""
+        return Session(self.spark, self._config)
 
     @property
     def is_connect(self) -> bool:
@@ -108,6 +135,13 @@ class Session:
         if self._scratch is not None:
             shutil.rmtree(self._scratch, ignore_errors=True)
             self._scratch = None
+        if self.is_connect and not self.spark.client.is_closed:
+            # A client still open when Python ends tries for minutes to say goodbye to its server.
+            self.spark.client.release_session()
+            self.spark.client.close()
+        if self._opened_here is not None:
+            self._opened_here.stop()
+            self._opened_here = None
 
     def __enter__(self) -> Session:
         return self

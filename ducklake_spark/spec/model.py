@@ -349,6 +349,14 @@ class InlinedRow:
 
 
 @dataclass(frozen=True, slots=True)
+class InlinedLives:
+    """All rows, ended ones too, of an inlined table, which has the columns of its time."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[InlinedRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ChangedFile:
     """A data file with all that was deleted from it up to a snapshot, and when.
 

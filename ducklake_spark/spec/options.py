@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from ducklake_spark.errors import ConfigError, NotFoundError
+from ducklake_spark.spec.moments import is_duration
 
 _UNITS = {"": 1, "b": 1, "byte": 1, "bytes": 1} | {
     f"{letter}{suffix}": base**power
@@ -13,12 +14,6 @@ _UNITS = {"": 1, "b": 1, "byte": 1, "bytes": 1} | {
     for suffix, base in (("", 1000), ("b", 1000), ("ib", 1024))
 }
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
-_DURATION = re.compile(
-    r"(?:\s*\d+(?:\.\d+)?\s*"
-    r"(?:microseconds?|us|milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h"
-    r"|days?|d|weeks?|w|months?|mons?|quarters?|years?|y))+\s*",
-    re.IGNORECASE,
-)
 _CODECS = ("uncompressed", "snappy", "gzip", "zstd", "brotli", "lz4", "lz4_raw")
 _TRUE, _FALSE = ("true", "t", "yes", "1", "on"), ("false", "f", "no", "0", "off")
 
@@ -63,7 +58,7 @@ def _fraction(value: str) -> str | None:
 
 
 def _duration(value: str) -> str | None:
-    return value if not value or _DURATION.fullmatch(value) else None
+    return value if not value or is_duration(value) else None
 
 
 # What each option takes, as text for the error message.

@@ -64,9 +64,14 @@ def holds_only_nulls(stats: ColumnStats, data_type: DataType) -> bool:
     return has_counts(data_type) and stats.value_count == 0
 
 
+def without_usable_bounds(data_type: DataType) -> bool:
+    """Whether bounds of such a column say nothing that could be compared."""
+    return data_type.is_nested or data_type.name in _NOT_FOR_PRUNING
+
+
 def bounds(stats: ColumnStats, data_type: DataType) -> tuple[Physical | None, Physical | None]:
     """What no value of the file is below and above; None where that is unknown."""
-    if data_type.is_nested or data_type.name in _NOT_FOR_PRUNING:
+    if without_usable_bounds(data_type):
         return None, None
     if data_type.name in FLOATS and stats.contains_nan is not False:
         return None, None

@@ -1,7 +1,8 @@
 """SQL on lakes: text becomes intent, names become snapshots, Spark does the work."""
 
+from ducklake_spark.sql.arguments import call_text
 from ducklake_spark.sql.execute import Executor
-from ducklake_spark.sql.failures import query_error
+from ducklake_spark.sql.failures import SPARK_ERRORS, query_error
 from ducklake_spark.sql.procedures import PROCEDURES, Procedure
 from ducklake_spark.sql.result import Outcome, Result
 from ducklake_spark.sql.tokens import is_ended, split_statements
@@ -9,11 +10,13 @@ from ducklake_spark.sql.workspace import Workspace
 
 __all__ = [
     "PROCEDURES",
+    "SPARK_ERRORS",
     "Executor",
     "Outcome",
     "Procedure",
     "Result",
     "Workspace",
+    "call_text",
     "is_ended",
     "query_error",
     "split_statements",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from pyspark.errors import PySparkException
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -19,7 +18,7 @@ from ducklake_spark.spec.names import fold
 from ducklake_spark.spec.predicates import AllOf, Predicate
 from ducklake_spark.sql.conditions import predicate_of
 from ducklake_spark.sql.defaults import with_defaults
-from ducklake_spark.sql.failures import query_error
+from ducklake_spark.sql.failures import SPARK_ERRORS, query_error
 from ducklake_spark.sql.pruning import condition_of, equalities_of
 from ducklake_spark.sql.result import Outcome
 from ducklake_spark.sql.scope import Scope
@@ -331,9 +330,9 @@ def _clause(
     values: Mapping[str, Expression | str] = {}
     if when.assignments is None:
         values = _all_by_name(table, source, source_alias)
-    elif when.then != "delete":
+    elif when.then in ("update", "insert"):
         values = _assigned(scope, table, when.assignments, to, alias)
-    return Clause(when.when, when.then, condition, values)
+    return Clause(when.when, when.then, condition, values, when.message)
 
 
 def _all_by_name(table: Table, source: DataFrame, source_alias: str) -> dict[str, str]:
@@ -357,5 +356,5 @@ def _explaining() -> Iterator[None]:
     """Spark's errors in the user's terms."""
     try:
         yield
-    except PySparkException as error:
+    except SPARK_ERRORS as error:
         raise query_error(error) from error

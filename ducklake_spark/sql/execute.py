@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from ducklake_spark.errors import AlreadyExistsError, NotFoundError
 from ducklake_spark.sql import change, define, inform
-from ducklake_spark.sql.failures import query_error
-from ducklake_spark.sql.functions import FUNCTIONS, evaluated
+from ducklake_spark.sql.arguments import Given, evaluated
+from ducklake_spark.sql.failures import SPARK_ERRORS, query_error
+from ducklake_spark.sql.functions import FUNCTIONS
 from ducklake_spark.sql.parser import parse
 from ducklake_spark.sql.procedures import Procedure
 from ducklake_spark.sql.result import Outcome, Result
@@ -137,14 +137,26 @@ class Executor:
 
     def _call(self, scope: Scope, wanted: Call) -> DataFrame:
         *qualifiers, name = wanted.name
-        lake = self.workspace.required_lake(qualifiers[0]) if qualifiers else self.workspace.home
+        texts = [f"{key} => {text}" if key is not None else text for key, text in wanted.arguments]
+        given = evaluated(scope, ", ".join(texts))
+        if qualifiers:
+            lake = self.workspace.required_lake(qualifiers[0])
+        else:
+            lake, given = self._lake_by_place(name, given)
         name = name.lower().removeprefix("ducklake_")
         procedure = self.procedures.get(name)
         if procedure is None:
             raise NotFoundError(f"The procedure {name!r}", near=self.procedures, wanted=name)
-        texts = [f"{key} => {text}" if key is not None else text for key, text in wanted.arguments]
-        by_place, by_name = evaluated(scope, ", ".join(texts))
-        return procedure(self.workspace, lake, by_place, by_name)
+        return procedure.frame(self.workspace, lake, given, scope.time_zone())
+
+    def _lake_by_place(self, name: str, given: Given) -> tuple[str, Given]:
+        """The lake, which DuckDB's `ducklake_…` functions take as their first argument."""
+        if name.lower().startswith("ducklake_") and given.by_place:
+            first, *others = given.by_place
+            lake = self.workspace.lake_named(first) if isinstance(first, str) else None
+            if lake is not None:
+                return lake, replace(given, by_place=others)
+        return self.workspace.home, given
 
     def _control(self, statement: Begin | Commit | Rollback | Use) -> Outcome:
         match statement:
@@ -203,7 +215,7 @@ def _do(scope: Scope, work: Work, to: Relation, statement: OnRelation) -> Outcom
     carry_out = _DOERS[type(statement)]
     try:
         return carry_out(scope, work, to, statement)
-    except PySparkException as error:  # of rows that are only computed when they are written
+    except SPARK_ERRORS as error:  # of rows that are only computed when they are written
         raise query_error(error, scope.last) from error
 
 

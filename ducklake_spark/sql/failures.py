@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import re
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from ducklake_spark.errors import QueryError
 from ducklake_spark.sql.splice import Spliced
 
+# What a query may fail with: PySpark leaves errors that it has no class for to Py4J.
+SPARK_ERRORS = (PySparkException, Py4JJavaError)
+
 # The name of a view that stands for a relation (scope.Scope.show).
 _VIEW = re.compile(r"`((?:[^`]|``)+?)(?: @\d+)? #\d+`(?: AS (`(?:[^`]|``)+`))?")
 _PLACE = re.compile(r"\(?line (\d+), (?:pos|position) (\d+)\)?|line (\d+) pos (\d+)")
+_CALL = re.compile(r"^An error occurred while calling .*\n: [\w.$]+: ")
 _JVM = re.compile(r"\n*JVM stacktrace:.*", re.DOTALL)
 _FRAGMENT = re.compile(r"\n*== SQL.*", re.DOTALL)
 _PLAN = re.compile(r";?\n(?:'|\+- |Project |Filter |Aggregate |Join |:- ).*", re.DOTALL)
 _FRAMES = re.compile(r"\n\s*at [\w.$]+\(.*", re.DOTALL)
 
 
-def query_error(error: PySparkException, query: Spliced | None = None) -> QueryError:
+def query_error(error: Exception, query: Spliced | None = None) -> QueryError:
     """The error without plans and stacks of the JVM, in the names and places of the query."""
     text = str(error)
-    for noise in (_JVM, _FRAMES, _PLAN):
+    for noise in (_CALL, _JVM, _FRAMES, _PLAN):
         text = noise.sub("", text)
     place = _PLACE.search(text)
     if query is None or place is None:

@@ -229,6 +229,11 @@ def _when(cursor: Cursor) -> When:
         cursor.accept("BY", "TARGET")
     condition = cursor.until("THEN") if cursor.accept("AND") else None
     cursor.expect("THEN")
+    if cursor.accept("DO", "NOTHING"):
+        return When(when, condition, "do nothing")
+    if cursor.accept("ERROR"):
+        said = not cursor.done and not cursor.sees("WHEN")
+        return When(when, condition, "error", message=cursor.string() if said else None)
     if cursor.accept("DELETE"):
         return When(when, condition, "delete")
     if cursor.accept("UPDATE"):

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row
 from pyspark.sql.types import VariantVal
 
 from ducklake_spark.session import Session
-from ducklake_spark.sql.failures import query_error
+from ducklake_spark.sql.failures import SPARK_ERRORS, query_error
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ class Result:
         frame = self.frame
         try:
             rows = frame.limit(limit).collect()
-        except PySparkException as error:
+        except SPARK_ERRORS as error:
             raise query_error(error) from error
         return frame.columns, [tuple(map(_plain, row)) for row in rows]
 

@@ -19,7 +19,7 @@ from ducklake_spark.scan import read_table
 from ducklake_spark.spec.model import Table, View
 from ducklake_spark.spec.predicates import Predicate
 from ducklake_spark.sql.conditions import Condition, predicate_of
-from ducklake_spark.sql.failures import query_error
+from ducklake_spark.sql.failures import SPARK_ERRORS, query_error
 from ducklake_spark.sql.pruning import demands_of
 from ducklake_spark.sql.qualifiers import alias_edits, without_lake
 from ducklake_spark.sql.references import Reference, Travel, find_references
@@ -66,12 +66,15 @@ class Scope:
         self.last = query
         try:
             return self.workspace.session.spark.sql(query.text)
-        except PySparkException as error:
+        except SPARK_ERRORS as error:
             raise self._explained(error, query) from error
 
-    def _explained(self, error: PySparkException, query: Spliced) -> Exception:
+    def _explained(self, error: Exception, query: Spliced) -> Exception:
         """Spark's error in the user's terms; a relation that is nowhere is ours to report."""
-        if error.getCondition() == "TABLE_OR_VIEW_NOT_FOUND":
+        if (
+            isinstance(error, PySparkException)
+            and error.getCondition() == "TABLE_OR_VIEW_NOT_FOUND"
+        ):
             named = (error.getMessageParameters() or {}).get("relationName", "")
             parts = [part.text for part in Cursor(named).tokens if part.is_name]
             for candidate in self.workspace.candidates(parts)[:1]:
@@ -241,7 +244,10 @@ class Scope:
     def moment(self, expression: str) -> datetime.datetime:
         """The point in time that an expression of Spark's names."""
         query = f"SELECT CAST({expression} AS TIMESTAMP) AS t"
-        found = self.run(Spliced(query, query)).toArrow()["t"][0].as_py()
+        try:
+            found = self.run(Spliced(query, query)).toArrow()["t"][0].as_py()
+        except SPARK_ERRORS as error:
+            raise query_error(error) from error
         if found is None:
             raise StatementError(f"{expression} names no point in time.")
         moment: datetime.datetime = found.astimezone(datetime.UTC)

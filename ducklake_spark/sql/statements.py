@@ -212,12 +212,16 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """One clause of a MERGE. `assignments` None stands for the star: all columns by name."""
+    """One clause of a MERGE. `assignments` None stands for the star: all columns by name.
+
+    `message` is the text that an error has.
+    """
 
     when: Literal["matched", "not matched", "not matched by source"]
     condition: str | None
-    then: Literal["update", "delete", "insert"]
+    then: Literal["update", "delete", "insert", "do nothing", "error"]
     assignments: tuple[tuple[Parts, str], ...] | None = ()
+    message: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import logging
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from ducklake_spark.catalog import Catalog, CommitResult, LakeReader, Transaction
 from ducklake_spark.errors import (
+    AfterCommitError,
     CommitUnknownError,
     ConfigError,
     DuckLakeError,
@@ -22,6 +25,7 @@ from ducklake_spark.storage.filesystem import remove_file
 from ducklake_spark.write import StagedFiles
 
 MAIN = "main"
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,15 @@ class Work:
             files.discard()
 
 
+@dataclass(frozen=True, slots=True)
+class Follower:
+    """An operation that makes commits of its own, once the open transaction has made its."""
+
+    lake: str
+    name: str
+    run: Callable[[], list[Any]]
+
+
 class Workspace:
     """What a sequence of statements shares. Not for use by several threads at once."""
 
@@ -77,6 +90,7 @@ class Workspace:
         self.pruning = True  # switched off to look whether it is to blame
         self._names: dict[str, str] = {}
         self._open: dict[str, Work] | None = None
+        self._followers: list[Follower] = []
 
     # --- lakes and names ---
 
@@ -172,7 +186,9 @@ class Workspace:
         message: str | None = None,
         extra_info: str | None = None,
     ) -> list[CommitResult]:
-        """Commit what the transaction changed, a snapshot for the lake it changed."""
+        """Commit what the transaction changed, a snapshot for the lake it changed; then carry out
+        what had to wait for that."""
+        followers = self._followers
         results = []
         for work in self._end():
             work.tx.describe_commit(author=author, message=message, extra_info=extra_info)
@@ -183,6 +199,7 @@ class Workspace:
             except DuckLakeError as error:
                 error.aftermath = "The transaction was rolled back."
                 raise
+        _follow(followers, results)
         return results
 
     def rollback(self) -> None:
@@ -192,8 +209,31 @@ class Workspace:
     def _end(self) -> list[Work]:
         if self._open is None:
             raise TransactionStateError("No transaction is open.", hint="Start one with BEGIN.")
-        works, self._open = list(self._open.values()), None
+        works, self._open, self._followers = list(self._open.values()), None, []
         return works
+
+    def by_itself(self, lake: str, name: str, run: Callable[[], list[Any]]) -> list[Any] | None:
+        """Run an operation that makes commits of its own; None if it has to wait.
+
+        It would neither see what an open transaction has changed nor get along with it, so it
+        follows that one's commit. A transaction that has changed nothing so far goes on over what
+        the operation leaves.
+        """
+        self._check_writable(lake)
+        work = self._open.get(lake) if self._open is not None else None
+        if self._open is None or work is None:
+            return run()
+        if not work.tx.is_untouched:
+            self._followers.append(Follower(lake, name, run))
+            return None
+        self._open.pop(lake).rollback()
+        return run()
+
+    def _check_writable(self, lake: str) -> None:
+        if self.lakes[lake].read_only:
+            raise ReadOnlyError(
+                f"The lake {lake} was opened read-only.", hint="Attach it without read_only."
+            )
 
     @contextmanager
     def writing(self, lake: str) -> Iterator[Work]:
@@ -201,10 +241,7 @@ class Workspace:
 
         Of a statement that fails in a transaction nothing stays, and the transaction goes on.
         """
-        if self.lakes[lake].read_only:
-            raise ReadOnlyError(
-                f"The lake {lake} was opened read-only.", hint="Attach it without read_only."
-            )
+        self._check_writable(lake)
         if self._open is None:
             with self._on_its_own(lake) as work:
                 yield work
@@ -238,3 +275,18 @@ class Workspace:
             work.rollback()
             raise
         work.result = work.commit()
+
+
+def _follow(followers: Sequence[Follower], results: Sequence[CommitResult]) -> None:
+    """Carry out what waited for a commit; an error must not look as if that had failed."""
+    for follower in followers:
+        try:
+            rows = follower.run()
+        except DuckLakeError as error:
+            snapshot = next((f" as snapshot {r.snapshot_id}" for r in results if r.is_new), "")
+            raise AfterCommitError(
+                f"The transaction was committed{snapshot}, and stays so. {follower.name} of "
+                f"{follower.lake}, which was to follow it, failed: {error.message}",
+                hint=error.hint,
+            ) from error
+        _log.info("%s of %s followed the commit: %s", follower.name, follower.lake, rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -71,22 +71,34 @@ def stage_delete(
         )
     if old is None:
         return _write(location, file.path, pc.unique(new), None)
-    before = read_delete_file(old)
-    if SNAPSHOT_COLUMN not in before.column_names and old.begin_snapshot >= commit_snapshot:
+    known, snapshots = read_history(old)
+    if old.partial_max is None and old.begin_snapshot >= commit_snapshot:
         # Both deletes are of this transaction: one snapshot, no need to tell them apart.
-        together = pa.chunked_array([*before["pos"].chunks, new])
+        together = pa.chunked_array([*known.chunks, new])
         return _write(location, file.path, pc.unique(together), None)
-    known = before["pos"]
-    snapshots = (
-        before[SNAPSHOT_COLUMN]
-        if SNAPSHOT_COLUMN in before.column_names
-        else pa.chunked_array([pa.repeat(pa.scalar(old.begin_snapshot, pa.int64()), len(known))])
-    )
     fresh = pc.unique(new.filter(pc.invert(pc.is_in(new, value_set=known.combine_chunks()))))
     together = pa.chunked_array([*known.chunks, fresh])
     stamps = pa.repeat(pa.scalar(commit_snapshot, pa.int64()), len(fresh))
     marked = pa.chunked_array([*snapshots.chunks, stamps])
     return replace(_write(location, file.path, together, marked), snapshot_id=commit_snapshot)
+
+
+def stage_history(
+    location: str, data_file_path: str, deletes: Mapping[int, int]
+) -> StagedDeleteFile:
+    """Write the positions deleted from a data file with the snapshot that deleted each."""
+    positions = pa.array(deletes.keys(), pa.int64())
+    snapshots = pa.chunked_array([pa.array(deletes.values(), pa.int64())])
+    return _write(location, data_file_path, positions, snapshots)
+
+
+def read_history(file: DeleteFile) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    """The positions of a delete file, and the snapshot that deleted each."""
+    table = read_delete_file(file)
+    if SNAPSHOT_COLUMN in table.column_names:
+        return table["pos"], table[SNAPSHOT_COLUMN]
+    all_at_once = pa.repeat(pa.scalar(file.begin_snapshot, pa.int64()), len(table))
+    return table["pos"], pa.chunked_array([all_at_once])
 
 
 def read_delete_file(file: DeleteFile) -> pa.Table:

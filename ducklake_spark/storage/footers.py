@@ -36,6 +36,9 @@ _STORED_UNIT = {
 _UNBOUNDED = {"int128", "uint128", "timetz", "interval", "json", "variant", "geometry"}
 
 
+_LINEAGE = ("_ducklake_internal_row_id", "_ducklake_internal_snapshot_id")
+
+
 class _InexactError(ValueError):
     """A bound is finer than the column's type; which way readers round it is their affair."""
 
@@ -83,7 +86,7 @@ def describe_file(
     know of NaN: `nan_columns` says of float columns, by id, whether there are any.
     """
     footer = read_footer(path.under(location))
-    return described(path, footer, _leaves(footer.schema, columns), nan_columns=nan_columns)
+    return described(path, footer, leaves_of(footer.schema, columns), nan_columns=nan_columns)
 
 
 def read_footer(path: str) -> Footer:
@@ -92,6 +95,14 @@ def read_footer(path: str) -> Footer:
         metadata, schema = file.metadata, file.schema_arrow
     size = file_system.get_file_info(inner).size
     return Footer(path, metadata, schema, size, footer_size_of(file_system, inner))
+
+
+def read_row_ids(path: str) -> list[tuple[int, int]]:
+    """The row id and the snapshot of each row of a file that holds them (FORMAT 1.10)."""
+    file_system, inner = locate(path)
+    table = pq.read_table(inner, columns=list(_LINEAGE), filesystem=file_system, partitioning=None)
+    row_ids, snapshots = (table[name].to_pylist() for name in _LINEAGE)
+    return list(zip(row_ids, snapshots, strict=True))
 
 
 def described(
@@ -108,12 +119,12 @@ def described(
         record_count=metadata.num_rows,
         file_size_bytes=footer.file_size_bytes,
         footer_size=footer.footer_size,
-        stats=tuple(_leaf_stats(metadata, leaf, nan_columns or {}) for leaf in leaves),
+        stats=tuple(leaf_stats(metadata, leaf, nan_columns) for leaf in leaves),
     )
 
 
-def _leaves(schema: pa.Schema, columns: Sequence[Column]) -> Iterator[Leaf]:
-    """Depth first, as column chunks are."""
+def leaves_of(schema: pa.Schema, columns: Sequence[Column]) -> Iterator[Leaf]:
+    """The leaves that belong to columns, depth first, as column chunks are."""
     index = 0
     for field in schema:
         column = _match(field, columns)
@@ -148,14 +159,24 @@ def children_of(data_type: pa.DataType) -> Iterator[pa.Field]:
         yield from (data_type.field(at) for at in range(data_type.num_fields))
 
 
+def field_id(field: pa.Field) -> int | None:
+    """The id by which readers know the field, if it has one."""
+    stored = (field.metadata or {}).get(b"PARQUET:field_id")
+    return None if stored is None else int(stored)
+
+
 def _match(field: pa.Field, columns: Sequence[Column]) -> Column | None:
-    field_id = (field.metadata or {}).get(b"PARQUET:field_id")
-    if field_id is not None:
-        return next((c for c in columns if c.id == int(field_id)), None)
+    own = field_id(field)
+    if own is not None:
+        return next((c for c in columns if c.id == own), None)
     return next((c for c in columns if fold(c.name) == fold(field.name)), None)
 
 
-def _leaf_stats(metadata: Any, leaf: Leaf, nan_columns: Mapping[int, bool]) -> ColumnStats:
+def leaf_stats(
+    metadata: Any, leaf: Leaf, nan_columns: Mapping[int, bool] | None = None
+) -> ColumnStats:
+    """The statistics of a leaf over all row groups; of NaN they know what they are told."""
+    nan_columns = nan_columns or {}
     chunks = [metadata.row_group(g).column(leaf.index) for g in range(metadata.num_row_groups)]
     statistics = [chunk.statistics for chunk in chunks]
     values = sum(chunk.num_values for chunk in chunks)

@@ -32,12 +32,16 @@ Values = Mapping[str, Expression | str]
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One WHEN of a MERGE: `values` are expressions over both sides, by target column."""
+    """One WHEN of a MERGE: `values` are expressions over both sides, by target column.
+
+    An error has a `message`, which may be left out.
+    """
 
     when: Literal["matched", "not matched", "not matched by source"]
-    then: Literal["update", "delete", "insert"]
+    then: Literal["update", "delete", "insert", "do nothing", "error"]
     condition: Expression | str | None = None
     values: Values = field(default_factory=dict)
+    message: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +112,7 @@ def merge(
     marked = source.withColumn(_IN_SOURCE, F.lit(True)).alias(source_alias)
     marked = _judged(marked, clauses, "not matched").alias(source_alias)
     joined = target.join(marked, _expression(on), _join_kind(clauses))
-    acted = joined.withColumn(_ACTION, _action(clauses)).where(F.col(_ACTION) >= 0)
+    acted = joined.withColumn(_ACTION, _action(table, clauses)).where(F.col(_ACTION) >= 0)
     with _kept(acted) as found:
         return _apply(tx, table, files, found, clauses, target_alias, source_alias)
 
@@ -166,7 +170,7 @@ def _check_clauses(clauses: Sequence[Clause]) -> None:
         raise InvalidDefinitionError("A MERGE needs at least one WHEN clause.")
     for clause in clauses:
         inserts = clause.then == "insert"
-        if inserts != (clause.when == "not matched"):
+        if clause.then not in ("do nothing", "error") and inserts != (clause.when == "not matched"):
             raise InvalidDefinitionError(
                 f"WHEN {clause.when.upper()} cannot {clause.then.upper()}.",
                 hint="Rows that are not matched are inserted; all others are updated or deleted.",
@@ -181,7 +185,7 @@ def _join_kind(clauses: Sequence[Clause]) -> str:
     )
 
 
-def _action(clauses: Sequence[Clause]) -> Expression:
+def _action(table: Table, clauses: Sequence[Clause]) -> Expression:
     """The number of the clause that applies to a joined row, -1 for none."""
     in_target, in_source = F.col(PLACE).isNotNull(), F.col(_IN_SOURCE).isNotNull()
     sides = {
@@ -195,8 +199,17 @@ def _action(clauses: Sequence[Clause]) -> Expression:
         if clause.condition is not None:
             by_both = clause.when == "matched"
             applies &= _expression(clause.condition) if by_both else F.col(_verdict(at))
-        action = F.when(applies, F.lit(at)).otherwise(action)
+        action = F.when(applies, _acting(table, at, clause)).otherwise(action)
     return action
+
+
+def _acting(table: Table, at: int, clause: Clause) -> Expression:
+    if clause.then == "do nothing":
+        return F.lit(-1)
+    if clause.then == "error":
+        message = clause.message or f"MERGE into {table.name}: a row is {clause.when}"
+        return F.raise_error(F.lit(message)).cast("int")
+    return F.lit(at)
 
 
 def _new_values(table: Table, values: Values, alias: str | None = None) -> list[Expression]:

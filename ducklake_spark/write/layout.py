@@ -43,8 +43,13 @@ def sorted_within(
     """The frame in the table's order inside each task, by some columns first."""
     if not table.sort_keys or options.get("sort_on_insert", "true") != "true":
         return frame
-    order = [_sorted(key) for key in table.sort_keys]
-    return frame.sortWithinPartitions(*(F.col(backticked(name)) for name in first), *order)
+    first_keys = (F.col(backticked(name)) for name in first)
+    return frame.sortWithinPartitions(*first_keys, *sort_order(table))
+
+
+def sort_order(table: Table) -> list[Expression]:
+    """The keys that the table's rows are sorted by; none if it has no order."""
+    return [_sorted(key) for key in table.sort_keys]
 
 
 def partition_key(key: PartitionField, column: Column) -> Expression:

@@ -1,8 +1,9 @@
-"""Writes rows that keep their ids, as an update must.
+"""Writes rows that keep their ids, as an update must, and their snapshots, as a merge must.
 
 DuckDB looks for the ids under a field id, and finds none in a file with a name mapping. So these
 files need field ids all the way down, which Spark's own writer does not give to lists and maps:
-the workers write them with PyArrow. Only changed rows take this way.
+the workers write them with PyArrow. Only changed rows take this way, and tables with such columns
+when they are compacted.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
-from ducklake_spark.scan import ROW_ID
+from ducklake_spark.scan import STORED
 from ducklake_spark.spec.model import Column, Table
 from ducklake_spark.spec.names import uuid7
 from ducklake_spark.storage.filesystem import locate, make_parent
 
-_STORED = ("_ducklake_internal_row_id", 2147483540)
+_ROWS_AT_ONCE = 122_880  # what DuckDB makes a row group of
 
 # A column's field id with those of what is nested in it.
 _Ids = tuple[int, tuple["_Ids", ...]]
@@ -31,8 +32,11 @@ def write_with_row_ids(
     folder: str,
     partition_columns: Sequence[str],
     options: Mapping[str, str],
-) -> None:
-    """Write the table's columns and ROW_ID, a file per task and partition."""
+) -> dict[str, tuple[object, ...]]:
+    """Write the table's columns with ROW_ID and SNAPSHOT_ID, a file per task and partition.
+
+    The paths of the files, with the values of the partition columns.
+    """
     ids = tuple(_ids(column) for column in table.columns)
     codec = options.get("parquet_compression", "snappy")
     names = tuple(rows.columns)
@@ -41,7 +45,8 @@ def write_with_row_ids(
     )
     # mapInArrow asks for the columns by name and stumbles over dots and backticks.
     numbered = rows.toDF(*(f"c{at}" for at in range(len(names))))
-    numbered.mapInArrow(write, "path string").collect()
+    written = numbered.mapInArrow(write, "path string, key array<string>").collect()
+    return {row.path: tuple(row.key) for row in written}
 
 
 def _ids(column: Column) -> _Ids:
@@ -55,20 +60,51 @@ def _task(
     folder: str, names: tuple[str, ...], ids: tuple[_Ids, ...], keys: tuple[str, ...], codec: str
 ) -> Callable[[Batches], Batches]:
     def write(batches: Batches) -> Batches:
-        writers: dict[tuple[object, ...], pq.ParquetWriter] = {}
-        paths: list[str] = []
+        files: dict[tuple[object, ...], _File] = {}
         for batch in batches:
             for key, part in _split(pa.Table.from_batches([batch]).rename_columns(names), keys):
-                data = _with_ids(part.drop_columns(list(keys)), ids)
-                if key not in writers:
-                    paths.append(f"{folder}{uuid7()}.parquet")
-                    writers[key] = _open(paths[-1], data.schema, codec)
-                writers[key].write_table(data)
-        for writer in writers.values():
-            writer.close()
-        yield pa.RecordBatch.from_pydict({"path": pa.array(paths, pa.string())})
+                if key not in files:
+                    files[key] = _File(f"{folder}{uuid7()}.parquet", codec)
+                files[key].add(_with_ids(part.drop_columns(list(keys)), ids))
+        for file in files.values():
+            file.close()
+        texts = [[None if value is None else str(value) for value in key] for key in files]
+        written = [file.path for file in files.values()]
+        yield pa.RecordBatch.from_arrays(
+            [pa.array(written, pa.string()), pa.array(texts, pa.list_(pa.string()))],
+            ["path", "key"],
+        )
 
     return write
+
+
+class _File:
+    """A file that is being written, in row groups of a sensible size."""
+
+    def __init__(self, path: str, codec: str) -> None:
+        self.path = path
+        self._codec = codec
+        self._writer: pq.ParquetWriter | None = None
+        self._waiting: list[pa.Table] = []
+
+    def add(self, data: pa.Table) -> None:
+        self._waiting.append(data)
+        if sum(len(part) for part in self._waiting) >= _ROWS_AT_ONCE:
+            self._write()
+
+    def close(self) -> None:
+        self._write()
+        if self._writer is not None:
+            self._writer.close()
+
+    def _write(self) -> None:
+        if not self._waiting:
+            return
+        data = pa.concat_tables(self._waiting)
+        self._waiting = []
+        if self._writer is None:
+            self._writer = _open(self.path, data.schema, self._codec)
+        self._writer.write_table(data)
 
 
 def _split(table: pa.Table, keys: tuple[str, ...]) -> Iterator[tuple[tuple[object, ...], pa.Table]]:
@@ -93,13 +129,14 @@ def _open(path: str, schema: pa.Schema, codec: str) -> pq.ParquetWriter:
 
 
 def _with_ids(table: pa.Table, ids: tuple[_Ids, ...]) -> pa.Table:
-    name, field_id = _STORED
-    row_ids = table[ROW_ID]
-    table = table.drop_columns([ROW_ID])
-    fields = [_field(field, known) for field, known in zip(table.schema, ids, strict=True)]
-    arrays = [column.cast(f.type) for column, f in zip(table.columns, fields, strict=True)]
-    fields.append(_field(pa.field(name, pa.int64()), (field_id, ())))
-    return pa.Table.from_arrays([*arrays, row_ids], schema=pa.schema(fields))
+    stored = {column: STORED[column] for column in STORED if column in table.column_names}
+    values = table.drop_columns(list(stored))
+    fields = [_field(field, known) for field, known in zip(values.schema, ids, strict=True)]
+    arrays = [column.cast(f.type) for column, f in zip(values.columns, fields, strict=True)]
+    for column, (name, field_id) in stored.items():
+        fields.append(_field(pa.field(name, pa.int64()), (field_id, ())))
+        arrays.append(table[column])
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
 
 def _field(field: pa.Field, known: _Ids) -> pa.Field:

@@ -103,9 +103,10 @@ def stage(
             _write(rows, folder, partition_columns, options)
         mapping = None if with_row_ids else mapping_of(table)
         files = _described(table, name, mapping)
-        natively = not with_row_ids and not partition_columns
-        if natively and refitted(frame.sparkSession, rows.schema, table, folder, files, options):
-            files = _described(table, name, mapping)
+        if not with_row_ids:
+            schema = rows.drop(*partition_columns).schema
+            if refitted(frame.sparkSession, schema, table, folder, files, options):
+                files = _described(table, name, mapping)
         if files and seen is not None:  # of nothing Spark keeps no counts
             _refuse_nulls(seen.get, table)
             files = [_with_nan(file, seen.get) for file in files]

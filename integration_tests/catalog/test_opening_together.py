@@ -85,6 +85,20 @@ def test_threads_that_create_the_same_lake_get_the_same_lake(
     _assert_one_lake(lake, tables=6)
 
 
+def test_threads_open_and_close_one_duckdb_file_all_the_time(make_lake: MakeLake) -> None:
+    """DuckDB refuses a file that another thread is just letting go of."""
+    lake = make_lake("duckdb")
+
+    def open_and_close(_: int) -> None:
+        for _ in range(100):
+            with lake.open() as catalog:
+                catalog.at()
+
+    with ThreadPoolExecutor(6) as threads:
+        list(threads.map(open_and_close, range(6)))
+    _assert_one_lake(lake, tables=0)
+
+
 @pytest.mark.parametrize(("kind", "schema"), WHERE)
 def test_processes_that_create_the_same_lake_get_the_same_lake(
     make_lake: MakeLake, kind: str, schema: str | None

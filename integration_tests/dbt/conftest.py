@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 import sqlglot
 from dbt.adapters.ducklake import DuckLakeAdapter
+from dbt.context.providers import RuntimeDatabaseWrapper
 from dbt.tests.fixtures.project import *  # noqa: F403 - dbt's fixtures
+
+from support.macros import BORROWED
 
 
 @pytest.fixture(scope="class")
@@ -39,6 +42,23 @@ def postgres_set_up() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(DuckLakeAdapter, "run_sql_for_tests", translated)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_more_of_dbt_spark() -> Iterator[None]:
+    """Whatever a suite asks dbt to do, of dbt-spark only the macros that we borrow are reached."""
+    find = RuntimeDatabaseWrapper.dispatch
+
+    def checked(self: RuntimeDatabaseWrapper, *arguments: Any, **named: Any) -> Any:
+        found = find(self, *arguments, **named)
+        name = found.macro.name
+        if name.startswith("spark__") and name not in BORROWED:
+            raise AssertionError(f"the macro {name} of dbt-spark was reached")
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RuntimeDatabaseWrapper, "dispatch", checked)
         yield
 
 

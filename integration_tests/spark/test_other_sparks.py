@@ -1,4 +1,4 @@
-"""The same on Spark Connect and with workers in processes of their own."""
+"""The same on Spark Connect, with workers in processes of their own, and on an older Spark."""
 
 from __future__ import annotations
 
@@ -9,31 +9,51 @@ from pathlib import Path
 
 import pytest
 
-from support import spark_smoke
+from support import large_merge, spark_smoke
+from support.budget import FULL
 from support.lakes import file_lake
 from support.oracle import Oracle
 
-_SLOW = pytest.mark.skipif(
-    "DUCKLAKE_TEST_CONNECT" not in os.environ,
-    reason="a Connect server takes minutes to start where it cannot ask for its jars; "
-    "set DUCKLAKE_TEST_CONNECT to wait for it",
-)
+_OLDEST = ("pyspark==4.0.*", "py4j==0.10.9.9")
 
 
-@pytest.mark.parametrize("kind", [pytest.param("connect", marks=_SLOW), "cluster"])
+@pytest.mark.parametrize("kind", ["connect", "cluster"])
 def test_everything_works_on(kind: str, tmp_path: Path) -> None:
     """In a process of its own: a process has either a classic Spark or a Connect server."""
-    here = Path(spark_smoke.__file__)
-    roots = os.pathsep.join([str(here.parents[1]), *filter(None, sys.path)])
+    _assert_all_works(kind, tmp_path, sys.path)
+
+
+def test_everything_works_with_the_oldest_spark_we_support(tmp_path: Path) -> None:
+    spark = tmp_path / "spark"
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(spark)]
+    subprocess.run([*pip, *_OLDEST], check=True, capture_output=True, timeout=240)
+    _assert_all_works("classic", tmp_path, [str(spark), *sys.path])
+
+
+@pytest.mark.skipif(not FULL, reason="a long one, for DUCKLAKE_TEST_FULL")
+@pytest.mark.timeout(900)
+def test_five_million_matched_rows_need_no_large_driver(tmp_path: Path) -> None:
+    _run(Path(large_merge.__file__), [str(tmp_path)], sys.path)
+    with Oracle(file_lake("sqlite", tmp_path)) as duck:
+        kept = "SELECT count(*), count(*) FILTER (x = id * 2) FROM t"
+        assert duck.rows(kept) == [(3_500_000, 2_500_000)]
+
+
+def _assert_all_works(kind: str, folder: Path, path: list[str]) -> None:
+    _run(Path(spark_smoke.__file__), [kind, str(folder)], path)
+    with Oracle(file_lake("sqlite", folder)) as duck:
+        assert duck.rows("SELECT count(*), sum(id) FROM t WHERE isnan(f)") == [(0, None)]
+        assert duck.value("SELECT count(*) FROM t") == 39
+
+
+def _run(script: Path, arguments: list[str], path: list[str]) -> None:
+    roots = os.pathsep.join(filter(None, [*path, str(script.parents[1])]))
     done = subprocess.run(
-        [sys.executable, str(here), kind, str(tmp_path)],
+        [sys.executable, str(script), *arguments],
         env=os.environ | {"PYTHONPATH": roots},
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=800,
         check=False,
     )
     assert "all well" in done.stdout, done.stdout + done.stderr[-4000:]
-    with Oracle(file_lake("sqlite", tmp_path)) as duck:
-        assert duck.rows("SELECT count(*), sum(id) FROM t WHERE isnan(f)") == [(0, None)]
-        assert duck.value("SELECT count(*) FROM t") == 39

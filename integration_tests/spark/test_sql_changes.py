@@ -129,6 +129,9 @@ MERGE = "MERGE INTO lake.main.t AS t USING (SELECT * FROM VALUES (2, 'B'), (7, '
          "WHEN NOT MATCHED BY SOURCE THEN UPDATE SET v = CASE WHEN t.id = 1 THEN 'one' END "
          "WHEN NOT MATCHED BY TARGET THEN INSERT (id, v, n) VALUES (s.id, DEFAULT, 1)",
          [(1, "one", 1.5), (2, "b", None), (7, "new", 1.0)], (1, 1, 1)),
+        ("ON t.id = s.id WHEN MATCHED AND s.v = 'B' THEN DO NOTHING WHEN MATCHED THEN ERROR 'no' "
+         "WHEN NOT MATCHED AND s.id < 7 THEN ERROR WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id)",
+         [(1, "a", 1.5), (2, "b", None), (3, "new", 3.0), (7, "new", None)], (1, 0, 0)),
         ("ON t.id = s.id AND t.v = 'b' WHEN MATCHED THEN DELETE",
          [(1, "a", 1.5), (3, "new", 3.0)], (0, 0, 1)),
     ],
@@ -198,6 +201,10 @@ def test_partitions_are_overwritten(on: SqlLake, keys: str) -> None:
         ("UPDATE t SET", "column"),
         ("MERGE INTO t USING (SELECT 1 AS id) s ON t.id = s.nope WHEN MATCHED THEN DELETE", "nope"),
         ("MERGE INTO t USING (SELECT 1 AS id) s ON t.id = s.id", "WHEN"),
+        ("MERGE INTO t USING (SELECT 1 AS id) s ON t.id = s.id WHEN MATCHED AND t.id = 1 "
+         "THEN ERROR 'one has come back' WHEN MATCHED THEN DELETE", "one has come back"),
+        ("MERGE INTO t USING (SELECT 9 AS id) s ON t.id = s.id WHEN NOT MATCHED THEN ERROR",
+         "main.t: a row is not matched"),
         ("MERGE INTO t USING (SELECT 1 AS id) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET *",
          "lacks 'v', 'n'"),
         ("MERGE INTO t USING (SELECT 1 AS id) s ON t.id = s.id WHEN NOT MATCHED THEN "

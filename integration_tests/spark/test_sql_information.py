@@ -136,6 +136,28 @@ def test_conditions_that_no_database_parses(on: SqlLake) -> None:
     assert on.rows(f"SELECT count(*) FROM t WHERE {many}") == [(80,)]
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "CALL lake.list_files('t')",
+        "CALL lake.list_files(table_name => 'main.t')",
+        "CALL lake.list_files(table => 't', schema => 'main')",
+        "CALL lake.list_files('t', schema_name => 'main')",
+        "CALL ducklake_list_files('lake', 't')",
+        "CALL list_files('lake.main.t')",
+    ],
+)
+def test_ways_to_call(on: SqlLake, call: str) -> None:
+    assert len(on.rows(call)) == TIMES
+
+
+def test_tables_as_they_were(on: SqlLake) -> None:
+    ((files,),) = on.rows("SELECT file_count FROM lake.table_info('t', snapshot_version => 4)")
+    assert files == 3
+    with pytest.raises(DuckLakeError, match="snapshot at"):
+        on.rows("CALL lake.list_files('t', snapshot_time => '3 weeks')")
+
+
 def test_options_by_call(on: SqlLake) -> None:
     on.lake.sql("CALL lake.set_option('parquet_compression', 'gzip', table_name => 't')")
     assert ("parquet_compression", "gzip") in on.rows("SELECT * FROM lake.options('t')")
@@ -153,13 +175,22 @@ def test_options_by_call(on: SqlLake) -> None:
         ("DESCRIBE lake.s.nope", "nope"),
         ("EXPLAIN SELECT nope FROM t", "nope"),
         ("EXPLAIN SELECT * FROM nope", "nope"),
-        ("SELECT * FROM lake.list_files()", "1 to 1 arguments"),
+        (
+            "SELECT * FROM lake.list_files()",
+            "list_files needs table_name. Its arguments: table_name",
+        ),
         ("SELECT * FROM lake.list_files('nope')", "nope"),
-        ("SELECT * FROM lake.table_changes('t', 1)", "arguments"),
+        ("SELECT * FROM lake.table_changes('t', 1)", "needs end_snapshot"),
         ("SELECT * FROM lake.table_changes('t', 1, 999)", "999"),
-        ("SELECT * FROM lake.snapshots(1)", "arguments"),
-        ("CALL lake.set_option('parquet_compression')", "name of an option and its value"),
-        ("CALL lake.set_option(nope => 1)", "nope"),
+        ("SELECT * FROM lake.snapshots(1)", "takes 0 arguments"),
+        ("CALL lake.set_option('parquet_compression')", "set_option needs value"),
+        ("CALL lake.set_option(nope => 1)", "no argument 'nope'. Its arguments: option"),
+        ("CALL lake.set_option('auto_compact', true, option => 'x')", "option twice"),
+        ("CALL lake.list_files(7)", "cannot take 7 for table_name"),
+        ("CALL lake.list_files('t', snapshot_version => true)", "cannot take True"),
+        ("CALL lake.list_files('t', snapshot_time => 'soon')", "'soon' is neither a duration"),
+        ("CALL lake.list_files('other.main.t')", "no table of the lake lake"),
+        ("CALL lake.sett_option('a', 1)", "Did you mean 'set_option'"),
         ("CALL nope.set_option('a', 1)", "nope"),
         ("CALL lake.set_option('a', 1", r"\)"),
     ],

@@ -124,6 +124,8 @@ def _reader(stored: pa.DataType, data_type: Any) -> Callable[[Any], Any]:
             return int
         case "uint64" if pa.types.is_decimal(stored):  # as Spark has it
             return int
+        case "time" if pa.types.is_timestamp(stored):  # of the first day, as Spark writes it
+            return int
     if pa.types.is_string(stored):
         if data_type.name not in ("varchar", "json"):
             return lambda raw: canonical(parse_text(raw, data_type))

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
 
+import duckdb
+
+from support.lakes import LakeAddress
+from support.shared_duck import SharedDuck
 from support.values import VALUES
 
 _PROMOTIONS = {
@@ -247,3 +252,28 @@ class History:
             f"CALL lake.set_option('data_inlining_row_limit', {limit}, "
             f"table_name => '{table.name}')"
         )
+
+
+def play(lake: LakeAddress, history: History, transactions: int = 16) -> list[str]:
+    """Run so many transactions of a history with DuckDB; the statements that it did not refuse."""
+    done = []
+    refused = []
+    with SharedDuck(lake) as duck:
+        duck.run("BEGIN", *history.first(), "COMMIT")
+        for _ in range(transactions):
+            statements = history.next()
+            several = len(statements) > 1 and not statements[0].startswith("CALL")
+            group = ["BEGIN", *statements, "COMMIT"] if several else statements
+            try:
+                duck.run(*group)
+            except (duckdb.InternalException, duckdb.FatalException):
+                raise
+            except duckdb.Error as error:
+                refused.append(f"{group}: {error}")
+                history.undo()
+                with suppress(duckdb.TransactionException):  # a failed COMMIT has ended it
+                    duck.run("ROLLBACK")
+            else:
+                done += group
+    assert len(refused) < transactions / 2, refused
+    return done

@@ -51,7 +51,6 @@ def main(kind: str, folder: str) -> None:
             row.change_type: row["count"]
             for row in changes.groupBy("change_type").count().collect()
         }
-        session.spark.stop()
     expected = {"update_preimage": 6, "update_postimage": 6, "delete": 4, "insert": 3}
     assert found == expected, found
     print("all well", flush=True)

@@ -117,32 +117,44 @@ class Story:
 
     def duck_step(self) -> list[str]:
         """One statement of DuckDB's, or its upkeep."""
-        condition, keys = self.condition()
         match self.random.randrange(6):
-            case 0:
-                for key in keys:
-                    del self.rows[key]
-                statements = [f"DELETE FROM t WHERE {condition}"]
-            case 1:
-                for key in keys:
-                    self.rows[key] = ("duck", self.rows[key][1])
-                statements = [f"UPDATE t SET s = 'duck' WHERE {condition}"]
-            case 2 | 3:
-                key, count = self.next_key, self.random.choice([3, 20])
-                self.next_key += count
-                self.rows |= dict.fromkeys(range(key, key + count), ("d", None))
-                values = f"SELECT i, 'd', NULL FROM range({key}, {key + count}) r(i)"
-                statements = [f"INSERT INTO t (k, s, d) {values}"]
             case 4:
                 statements = [
                     "CALL ducklake_flush_inlined_data('lake')",
                     "CALL ducklake_merge_adjacent_files('lake')",
                 ]
-            case _:
-                name = f"c{self.random.randrange(10**6)}"
+            case 5:
                 statements = [
                     "CALL ducklake_rewrite_data_files('lake', delete_threshold => 0.1)",
-                    f"ALTER TABLE t ADD COLUMN {name} INTEGER DEFAULT 7",
+                    self.new_column(),
                 ]
+            case _:
+                return self.duck_write()
         self.done += statements
         return statements
+
+    def duck_write(self) -> list[str]:
+        """One statement of DuckDB's that changes rows or columns."""
+        condition, keys = self.condition()
+        match self.random.randrange(9):
+            case 0 | 1:
+                for key in keys:
+                    del self.rows[key]
+                statements = [f"DELETE FROM t WHERE {condition}"]
+            case 2 | 3:
+                for key in keys:
+                    self.rows[key] = ("duck", self.rows[key][1])
+                statements = [f"UPDATE t SET s = 'duck' WHERE {condition}"]
+            case 4:
+                statements = [self.new_column()]
+            case _:
+                key, count = self.next_key, self.random.choice([3, 20])
+                self.next_key += count
+                self.rows |= dict.fromkeys(range(key, key + count), ("d", None))
+                values = f"SELECT i, 'd', NULL FROM range({key}, {key + count}) r(i)"
+                statements = [f"INSERT INTO t (k, s, d) {values}"]
+        self.done += statements
+        return statements
+
+    def new_column(self) -> str:
+        return f"ALTER TABLE t ADD COLUMN c{self.random.randrange(10**6)} INTEGER DEFAULT 7"

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import os
+import socket
+import subprocess
+import tempfile
+import time
 from pathlib import Path
 
 import pyspark
@@ -13,11 +19,10 @@ _CONFIG = {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "1g"}
 
 
 def settings(kind: str | None = None) -> SparkSettings:
-    """A Spark in this process, one with a Connect server in it, or one with worker processes."""
+    """A Spark in this process, a Connect server beside it, or one with worker processes."""
     match kind or os.environ.get("DUCKLAKE_SPARK", "classic"):
         case "connect":
-            shuffles = {"spark.sql.shuffle.partitions": "2"}  # a session cannot set the memory
-            return SparkSettings(remote="local[2]", config=shuffles)
+            return SparkSettings(remote=connect_server())
         case "cluster":
             # The pip package has all that workers need, but does not look like a build of Spark.
             os.environ.setdefault("SPARK_HOME", str(Path(pyspark.__file__).parent))
@@ -27,3 +32,40 @@ def settings(kind: str | None = None) -> SparkSettings:
             return SparkSettings(master="local[2]", config=_CONFIG)
         case other:
             raise ValueError(f"DUCKLAKE_SPARK is {other!r}, not classic, connect or cluster")
+
+
+@functools.cache
+def connect_server() -> str:
+    """The address of a Connect server, started once and gone with this process.
+
+    PySpark's wheel has all that it needs: no package is asked for.
+    """
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    config = _CONFIG | {"spark.connect.grpc.binding.port": str(port), "spark.ui.enabled": "false"}
+    home = Path(pyspark.__file__).parent
+    log = tempfile.TemporaryFile()  # noqa: SIM115 - the server's for as long as it runs
+    server = subprocess.Popen(
+        [
+            str(home / "bin" / "spark-submit"),
+            "--class=org.apache.spark.sql.connect.service.SparkConnectServer",
+            "--master=local[2]",
+            *(f"--conf={key}={value}" for key, value in config.items()),
+            "spark-internal",
+        ],
+        env=os.environ | {"SPARK_HOME": str(home)},
+        stdout=log,
+        stderr=log,
+    )
+    atexit.register(server.wait)
+    atexit.register(server.terminate)
+    for _ in range(240):
+        with socket.socket() as probe:
+            if probe.connect_ex(("localhost", port)) == 0:
+                return f"sc://localhost:{port}"
+        if server.poll() is not None:
+            break
+        time.sleep(0.5)
+    log.seek(0)
+    raise RuntimeError("Spark Connect did not start:\n" + log.read().decode()[-3000:])

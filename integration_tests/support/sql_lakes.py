@@ -70,5 +70,5 @@ class SqlLake:
 def sql_lake(session: Session, folder: Path) -> Iterator[SqlLake]:
     """A fresh lake named `lake`, on a session of its own."""
     address = file_lake("sqlite", folder)
-    with Lake(Session(session.spark), {"lake": address.open()}) as lake:
+    with Lake(session.sibling(), {"lake": address.open()}) as lake:
         yield SqlLake(address, lake)

@@ -30,6 +30,11 @@ class DuckLakeAdapterResponse(AdapterResponse):
     bytes: int | None = None
     snapshot_id: int | None = None
 
+    def became(self, snapshot_id: int) -> None:
+        """Take note of the snapshot that the statement is part of."""
+        self.snapshot_id = snapshot_id
+        self._message += f" in snapshot {snapshot_id}"
+
 
 class _Handle(Handle):
     def cursor(self) -> Cursor:
@@ -78,7 +83,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         size = sum(outcome.bytes for outcome in outcomes)
         code = outcomes[-1].operation
         done = f" ({rows:,} rows, {files} files, {_size(size)})" if rows or files else ""
-        return DuckLakeAdapterResponse(
+        response = DuckLakeAdapterResponse(
             _message=f"{code}{done}",
             code=code,
             rows_affected=rows,
@@ -89,6 +94,8 @@ class DuckLakeConnectionManager(SQLConnectionManager):
             bytes=size,
             snapshot_id=outcomes[-1].snapshot_id,
         )
+        cursor.handle.on_commit(response.became)
+        return response
 
     @classmethod
     def data_type_code_to_name(cls, type_code: int | str) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from dbt.adapters.ducklake.engine import Handle
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from ducklake_spark.sql import Outcome, query_error, split_statements
+from ducklake_spark.sql import SPARK_ERRORS, Outcome, query_error, split_statements
 
 Row = tuple[Any, ...]
 
@@ -17,7 +16,7 @@ class Cursor:
     """Runs texts of one or more statements; the last one's rows are those to fetch."""
 
     def __init__(self, handle: Handle) -> None:
-        self._handle = handle
+        self.handle = handle
         self._frame: DataFrame | None = None
         self._rows: list[Row] | None = None
         self.outcomes: list[Outcome] = []
@@ -30,9 +29,9 @@ class Cursor:
         for statement in split_statements(sql):
             if statement.upper() == "COMMIT":
                 # dbt sends it before hooks outside the transaction, whether or not one is open.
-                self._handle.commit_and_go_on()
+                self.handle.commit_and_go_on()
                 continue
-            result = self._handle.lake.execute(statement)
+            result = self.handle.lake.execute(statement)
             self._frame = result.rows
             if result.outcome is not None:
                 self.outcomes.append(result.outcome)
@@ -61,7 +60,7 @@ class Cursor:
         try:
             # By Arrow: its times have their zone, and do not turn on where this process runs.
             table = frame.toArrow()
-        except PySparkException as error:
+        except SPARK_ERRORS as error:
             raise query_error(error) from error
         columns = [column.to_pylist() for column in table.columns]
         return list(zip(*columns, strict=True))

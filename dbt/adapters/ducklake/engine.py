@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from dbt.adapters.ducklake.credentials import DuckLakeCredentials
@@ -59,7 +60,7 @@ class Engine:
         with self._lock:
             if self._session is None:
                 self._session = Session.open(self.credentials.spark_settings)
-        return Lake(Session(self._session.spark), self.catalogs)
+        return Lake(self._session.sibling(), self.catalogs)
 
     def close(self) -> None:
         """Let go of the catalogs; Spark goes on until the process ends."""
@@ -79,6 +80,7 @@ class Handle:
         self._engine = engine
         self._lake: Lake | None = None
         self._in_transaction = False
+        self._waiting: list[Callable[[int], None]] = []
 
     @property
     def lake(self) -> Lake:
@@ -113,9 +115,17 @@ class Handle:
         self._in_transaction = False
         if self._lake is None or not self._lake.in_transaction:
             return None
+        waiting, self._waiting = self._waiting, []
         results = self._lake.commit(message=message, extra_info=extra_info)
         new = [result.snapshot_id for result in results if result.is_new]
+        for tell in waiting if new else ():
+            tell(new[-1])
         return new[-1] if new else None
+
+    def on_commit(self, tell: Callable[[int], None]) -> None:
+        """Have the id of the snapshot told once the open transaction is committed."""
+        if self._lake is not None and self._lake.in_transaction:
+            self._waiting.append(tell)
 
     def commit_and_go_on(self) -> None:
         """Commit what is open, if anything is, and let what follows be a transaction as before."""
@@ -125,6 +135,7 @@ class Handle:
 
     def rollback(self) -> None:
         self._in_transaction = False
+        self._waiting = []
         if self._lake is not None and self._lake.in_transaction:
             self._lake.rollback()
 

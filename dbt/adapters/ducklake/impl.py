@@ -14,6 +14,8 @@ from dbt.adapters.ducklake.column import DuckLakeColumn
 from dbt.adapters.ducklake.connections import DuckLakeConnectionManager
 from dbt.adapters.ducklake.documents import catalog_rows, last_changes
 from dbt.adapters.ducklake.engine import Handle
+from dbt.adapters.ducklake.merge_config import MergePlan, merge_plan
+from dbt.adapters.ducklake.operations import operation_sql, operation_text
 from dbt.adapters.ducklake.python_models import run_model
 from dbt.adapters.ducklake.relation import DuckLakeRelation
 from dbt.adapters.ducklake.seeds import seed_frame
@@ -97,6 +99,11 @@ class DuckLakeAdapter(SQLAdapter):
 
     def valid_incremental_strategies(self) -> list[str]:
         return ["append", "merge", "delete+insert", "insert_overwrite", "microbatch"]
+
+    @available
+    def merge_plan(self, config: dict[str, Any]) -> MergePlan:
+        """What a model's configs say of its merge, or one error with all that is wrong."""
+        return merge_plan(config)
 
     # --- dbt debug ---
 
@@ -233,6 +240,21 @@ class DuckLakeAdapter(SQLAdapter):
         import datetime
 
         return datetime.datetime.now(datetime.UTC)
+
+    # --- operations ---
+
+    @available.parse(lambda *a, **k: "")
+    def operation_sql(
+        self, procedure: str, arguments: dict[str, Any], database: str | None = None
+    ) -> str:
+        """The CALL of a procedure on the target's lake, or on another of the profile."""
+        return operation_sql(self.config.credentials, procedure, arguments, database)
+
+    @available.parse(lambda *a, **k: "")
+    def operation_text(self, procedure: str, call: str) -> str:
+        """Carry out a CALL, and show its rows as a table."""
+        _, cursor = self.connections.add_query(call, auto_begin=False)
+        return operation_text(procedure, cursor)
 
     # --- rows that come from this process ---
 

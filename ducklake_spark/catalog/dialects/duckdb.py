@@ -53,6 +53,9 @@ except ImportError as error:
 
 _OPEN_TIMEOUT_S = 10.0
 _MAGIC = b"DUCK"
+# A file that is another's just now. BinderError: "Unique file handle conflict", which a thread gets
+# while the last connection of another one is being closed.
+_BUSY = (duckdb.IOException, duckdb.ConnectionException, duckdb.BinderException)
 _writers: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)
 
 
@@ -90,7 +93,7 @@ class DuckDBDatabase(CatalogDatabase):
         while True:
             try:
                 return duckdb.connect(str(self.path.absolute()), read_only=read_only)
-            except (duckdb.IOException, duckdb.ConnectionException) as error:
+            except _BUSY as error:
                 check_access(self.path, write=not read_only)
                 if time.monotonic() > deadline:
                     raise CatalogUnavailableError(
@@ -124,6 +127,17 @@ class DuckDBDatabase(CatalogDatabase):
 
     def table_exists(self, connection: Connection, name: str) -> bool:
         query = text("SELECT 1 FROM duckdb_tables() WHERE table_name = :name AND NOT internal")
+        return connection.execute(query, {"name": name}).first() is not None
+
+    def table_names(self, connection: Connection) -> set[str]:
+        query = text("SELECT table_name FROM duckdb_tables() WHERE NOT internal")
+        return set(connection.scalars(query))
+
+    def has_primary_key(self, connection: Connection, name: str) -> bool:
+        query = text(
+            "SELECT 1 FROM duckdb_constraints() "
+            "WHERE table_name = :name AND constraint_type = 'PRIMARY KEY'"
+        )
         return connection.execute(query, {"name": name}).first() is not None
 
 

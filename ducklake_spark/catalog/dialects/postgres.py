@@ -169,6 +169,23 @@ class PostgresDatabase(CatalogDatabase):
         parameters = {"name": name, "schema": self.schema}
         return connection.execute(query, parameters).first() is not None
 
+    def table_names(self, connection: Connection) -> set[str]:
+        query = text("SELECT tablename FROM pg_tables WHERE schemaname = :schema")
+        return set(connection.scalars(query, {"schema": self.schema}))
+
+    def has_primary_key(self, connection: Connection, name: str) -> bool:
+        query = text(
+            "SELECT 1 FROM pg_constraint c JOIN pg_class t ON t.oid = c.conrelid "
+            "JOIN pg_namespace n ON n.oid = t.relnamespace "
+            "WHERE c.contype = 'p' AND t.relname = :name AND n.nspname = :schema"
+        )
+        parameters = {"name": name, "schema": self.schema}
+        return connection.execute(query, parameters).first() is not None
+
+    def index_names(self, connection: Connection) -> set[str]:
+        query = text("SELECT indexname FROM pg_indexes WHERE schemaname = :schema")
+        return set(connection.scalars(query, {"schema": self.schema}))
+
     def now(self, connection: Connection) -> datetime.datetime:
         result: datetime.datetime = connection.execute(
             text("SELECT clock_timestamp()")

@@ -140,6 +140,18 @@ class CatalogDatabase(ABC):
     def table_exists(self, connection: Connection, name: str) -> bool:
         """Whether the catalog has a table of this name (inlined data come and go)."""
 
+    @abstractmethod
+    def table_names(self, connection: Connection) -> set[str]:
+        """The names of the catalog's tables."""
+
+    @abstractmethod
+    def has_primary_key(self, connection: Connection, name: str) -> bool:
+        """Whether a table of the catalog has a primary key."""
+
+    def index_names(self, connection: Connection) -> set[str]:
+        """The indexes of the catalog's tables, where there may be any."""
+        return set()
+
     def prepare_new(self, connection: Connection) -> None:  # noqa: B027 - most need nothing
         """Called before the catalog's tables are created."""
 

@@ -138,6 +138,17 @@ class SqliteDatabase(CatalogDatabase):
         query = text("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = :name")
         return connection.execute(query, {"name": name}).first() is not None
 
+    def table_names(self, connection: Connection) -> set[str]:
+        query = text("SELECT name FROM sqlite_master WHERE type = 'table'")
+        return set(connection.scalars(query))
+
+    def has_primary_key(self, connection: Connection, name: str) -> bool:
+        query = text("SELECT 1 FROM pragma_table_info(:name) WHERE pk > 0")
+        return connection.execute(query, {"name": name}).first() is not None
+
+    def index_names(self, connection: Connection) -> set[str]:
+        return set(connection.scalars(text("SELECT name FROM sqlite_master WHERE type = 'index'")))
+
 
 def _if_number(text: ColumnElement[str], value: ColumnElement[Any]) -> ColumnElement[Any]:
     return case((or_(text.op("GLOB")("[0-9]*"), text.op("GLOB")("-[0-9]*")), value))

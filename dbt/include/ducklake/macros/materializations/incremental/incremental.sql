@@ -7,6 +7,12 @@
   {%- set on_schema_change = incremental_validate_on_schema_change(config.get('on_schema_change'), default='ignore') -%}
   {%- set strategy = config.get('incremental_strategy') or 'default' -%}
   {%- set strategy_macro = adapter.get_incremental_strategy_macro(context, strategy) -%}
+  {%- if strategy == 'merge' or (strategy == 'default' and unique_key) -%}
+    {#- Wrong configs are told before anything runs. -#}
+    {%- if adapter.merge_plan(model.config).adds_columns -%}
+      {%- set on_schema_change = 'append_new_columns' -%}
+    {%- endif -%}
+  {%- endif -%}
   {%- set grant_config = config.get('grants') -%}
   {%- set rebuild = existing_relation is none or existing_relation.is_view or should_full_refresh() -%}
 

@@ -1,26 +1,84 @@
 {% macro ducklake__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates=none) -%}
-  {%- set predicates = [] + (incremental_predicates or []) -%}
-  {%- set keys = [] if not unique_key else ([unique_key] if unique_key is string else unique_key) -%}
+  {%- set plan = adapter.merge_plan(model.config) -%}
+  {%- set keys = plan.using or unique_key or [] -%}
+  {%- set keys = [keys] if keys is string else keys -%}
+  {%- set predicates = incremental_predicates or [] -%}
+  {%- set predicates = [predicates] if predicates is string else [] + predicates -%}
   {%- for key in keys -%}
-    {% do predicates.append(get_merge_unique_key_match('DBT_INTERNAL_SOURCE.' ~ key, 'DBT_INTERNAL_DEST.' ~ key)) %}
+    {% do predicates.append(get_merge_unique_key_match(plan.source_alias ~ '.' ~ key, plan.target_alias ~ '.' ~ key)) %}
   {%- endfor -%}
   {%- if not keys -%}
     {% do predicates.append('false') %}
-  {%- endif -%}
-  {%- set update_columns = get_merge_update_columns(
-    config.get('merge_update_columns'), config.get('merge_exclude_columns'), dest_columns
-  ) -%}
-  {%- set names = get_quoted_csv(dest_columns | map(attribute='name')) %}
-  merge into {{ target.render() }} as DBT_INTERNAL_DEST
-  using {{ source.render() }} as DBT_INTERNAL_SOURCE
-  on {{ '(' ~ predicates | join(') and (') ~ ')' }}
-  {%- if keys and update_columns %}
-  when matched then update set
-    {%- for column in update_columns %}
-    {{ column }} = DBT_INTERNAL_SOURCE.{{ column }}{{ ',' if not loop.last }}
-    {%- endfor %}
   {%- endif %}
-  when not matched then insert ({{ names }}) values ({{ names }})
+  merge into {{ target.render() }} as {{ plan.target_alias }}
+  using {{ source.render() }} as {{ plan.source_alias }}
+  on {{ '(' ~ predicates | join(') and (') ~ ')' }}
+  {%- for clause in plan.clauses if keys or clause.when != 'matched' -%}
+    {%- set action = ducklake__merge_action(clause, plan, target, source, dest_columns) | trim -%}
+    {%- if action %}
+  when {{ clause.when }}{% if clause.conditions %} and ({{ clause.conditions | join(') and (') }}){% endif %}
+    then {{ action }}
+    {%- endif -%}
+  {%- endfor %}
+{%- endmacro %}
+
+
+{#- What follows THEN; nothing for an update that leaves every column out. -#}
+{% macro ducklake__merge_action(clause, plan, target, source, dest_columns) -%}
+  {%- if clause.then == 'update' -%}
+    {%- set assignments = ducklake__merge_assignments(clause, plan, target, source, dest_columns) -%}
+    {%- if assignments -%}
+    update set
+      {{ assignments | join(',\n      ') }}
+    {%- endif -%}
+  {%- elif clause.then == 'insert' and clause.columns -%}
+    insert ({{ clause.columns | join(', ') }}) values ({{ clause.values | join(', ') }})
+  {%- elif clause.then == 'insert' -%}
+    {%- set pairs = ducklake__merge_pairs(clause, target, source, dest_columns) -%}
+    insert ({{ pairs | map(attribute=0) | join(', ') }})
+    values ({{ plan.source_alias }}.{{ pairs | map(attribute=1) | join(', ' ~ plan.source_alias ~ '.') }})
+  {%- elif clause.then == 'error' -%}
+    error {{ ducklake__literal(clause.error_message) if clause.error_message }}
+  {%- else -%}
+    {{ clause.then }}
+  {%- endif -%}
+{%- endmacro %}
+
+
+{% macro ducklake__merge_assignments(clause, plan, target, source, dest_columns) -%}
+  {%- set assignments, given = [], [] -%}
+  {%- for column, expression in clause.set_expressions.items() -%}
+    {% do given.append(column | replace('`', '') | lower) %}
+    {% do assignments.append(column ~ ' = ' ~ expression) %}
+  {%- endfor -%}
+  {%- if clause.when == 'matched' and clause.by_position -%}
+    {%- for mine, its in ducklake__merge_pairs(clause, target, source, dest_columns) -%}
+      {% do assignments.append(mine ~ ' = ' ~ plan.source_alias ~ '.' ~ its) %}
+    {%- endfor -%}
+  {%- elif clause.when == 'matched' -%}
+    {%- for column in get_merge_update_columns(clause.include, clause.exclude, dest_columns)
+        if column | replace('`', '') | lower not in given -%}
+      {% do assignments.append(column ~ ' = ' ~ plan.source_alias ~ '.' ~ column) %}
+    {%- endfor -%}
+  {%- endif -%}
+  {{ return(assignments) }}
+{%- endmacro %}
+
+
+{#- Columns of the target, each with the column of the source that it takes its value from. -#}
+{% macro ducklake__merge_pairs(clause, target, source, dest_columns) -%}
+  {%- if clause.by_position -%}
+    {%- set mine, its = adapter.get_columns_in_relation(target), adapter.get_columns_in_relation(source) -%}
+    {%- if mine | length != its | length -%}
+      {% do exceptions.raise_compiler_error(
+        'A merge by position needs as many columns as ' ~ target.render() ~ ' has, '
+        ~ mine | length ~ '; the model gives ' ~ its | length ~ '.'
+      ) %}
+    {%- endif -%}
+  {%- else -%}
+    {%- set mine, its = dest_columns, dest_columns -%}
+  {%- endif -%}
+  {{ return(zip(mine | map(attribute='quoted'), its | map(attribute='quoted')) | list) }}
 {%- endmacro %}
 
 

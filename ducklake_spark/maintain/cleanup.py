@@ -1,0 +1,83 @@
+"""Deletes the files that the lake let go.
+
+Nothing outside the lake's data path is ever deleted, and nothing through a link.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from ducklake_spark.catalog import Catalog, ScheduledFile
+from ducklake_spark.errors import ConfigError
+from ducklake_spark.spec.moments import Moment, moment_of
+from ducklake_spark.storage.filesystem import remove_file
+from ducklake_spark.storage.listing import identities, is_really_inside
+
+SAFETY_AGE = "2 days"
+_THREADS = 8
+_MANY = 500
+
+
+@dataclass(frozen=True, slots=True)
+class CleanedFile:
+    """A file that was scheduled for deletion, and what becomes of it."""
+
+    path: str
+    action: str
+
+
+def cleanup_old_files(
+    catalog: Catalog,
+    *,
+    older_than: Moment | None = None,
+    cleanup_all: bool = False,
+    dry_run: bool = False,
+) -> list[CleanedFile]:
+    """Delete files that were scheduled for deletion before a time, or all that are.
+
+    Queries may still read what was scheduled a moment ago, so without either it is those of the
+    option `delete_older_than`, or of two days ago and more.
+    """
+    limit = age_limit(catalog, older_than, cleanup_all)
+    due = [file for file in catalog.scheduled_files() if limit is None or file.since < limit]
+    plan = _judged(catalog, due)
+    if not dry_run:
+        for at in range(0, len(plan), _MANY):
+            some = plan[at : at + _MANY]
+            # The files first: after a crash in between they are merely gone already.
+            remove_files([file.path for file, action in some if action == "delete"])
+            catalog.forget_scheduled([file for file, _ in some])
+    return [CleanedFile(file.path, action) for file, action in plan]
+
+
+def _judged(catalog: Catalog, due: Sequence[ScheduledFile]) -> list[tuple[ScheduledFile, str]]:
+    needed = set(identities(catalog.named_files())) if due else set()
+    plan = []
+    for file, identity in zip(due, identities(file.path for file in due), strict=True):
+        action = "delete"
+        if identity in needed:
+            action = "keep: in use"
+        elif not is_really_inside(catalog.data_path, file.path):
+            action = "keep: outside the data path"
+        plan.append((file, action))
+    return plan
+
+
+def age_limit(
+    catalog: Catalog, older_than: Moment | None, cleanup_all: bool
+) -> datetime.datetime | None:
+    """Before when something must have happened; None if at any time."""
+    if cleanup_all:
+        if older_than is not None:
+            raise ConfigError("Give older_than or cleanup_all, not both.")
+        return None
+    chosen = older_than or catalog.at().options().get("delete_older_than") or SAFETY_AGE
+    return moment_of(chosen, now=datetime.datetime.now(datetime.UTC))
+
+
+def remove_files(paths: Iterable[str]) -> None:
+    with ThreadPoolExecutor(_THREADS) as pool:
+        list(pool.map(remove_file, paths))

@@ -1,0 +1,63 @@
+"""Delete files that know the snapshot of each delete, for rows and deletes the catalog held."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ducklake_spark.catalog import HistoricDeletes
+from ducklake_spark.spec.model import ChangedFile, DeleteFile, InlinedRow, NewDataFile, Table
+from ducklake_spark.spec.paths import StoredPath
+from ducklake_spark.storage.delete_files import read_history, stage_history
+from ducklake_spark.storage.footers import read_row_ids
+
+Written = list[StoredPath]
+
+
+def deletes_of_rows(
+    table: Table, rows: Sequence[InlinedRow], file: NewDataFile, written: Written
+) -> HistoricDeletes | None:
+    """What is deleted of rows that are in a file now; the file itself says where they are."""
+    ended = {
+        (row.row_id, row.begin_snapshot): row.end_snapshot
+        for row in rows
+        if row.end_snapshot is not None
+    }
+    if not ended:
+        return None
+    path = file.path.under(table.location)
+    places = enumerate(read_row_ids(path))
+    deletes = {at: ended[key] for at, key in places if key in ended}
+    return _staged(table, path, deletes, written)
+
+
+def consolidated(table: Table, changed: ChangedFile, written: Written) -> HistoricDeletes:
+    """All deletes from a data file, those in the catalog and those in files, as one file."""
+    deletes = dict(changed.inlined_deletes)
+    for file in changed.delete_files:
+        positions, snapshots = read_history(file)
+        for at, snapshot in zip(positions.to_pylist(), snapshots.to_pylist(), strict=True):
+            deletes[at] = min(snapshot, deletes.get(at, snapshot))
+    path = changed.file.path
+    return _staged(table, path, deletes, written, changed.end_snapshot, changed.delete_files)
+
+
+def _staged(
+    table: Table,
+    path: str,
+    deletes: Mapping[int, int],
+    written: Written,
+    end_snapshot: int | None = None,
+    replaces: tuple[DeleteFile, ...] = (),
+) -> HistoricDeletes:
+    staged = stage_history(table.location, path, deletes)
+    written.append(staged.path)
+    return HistoricDeletes(
+        path=staged.path,
+        delete_count=staged.delete_count,
+        file_size_bytes=staged.file_size_bytes,
+        footer_size=staged.footer_size,
+        begin_snapshot=min(deletes.values()),
+        partial_max=max(deletes.values()),
+        end_snapshot=end_snapshot,
+        replaces=replaces,
+    )

@@ -1,0 +1,58 @@
+"""What is wrong with a file, before it is known whose it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from ducklake_spark.errors import UnsupportedFeatureError
+from ducklake_spark.spec.faults import Fault, Severity
+
+MISSING = "file-missing"
+# What reading a file raises if the file is to blame.
+UNREADABLE = (OSError, pa.ArrowException, UnsupportedFeatureError)
+
+
+@dataclass(frozen=True, slots=True)
+class FileFault:
+    """A fault of the file at a path."""
+
+    fault: str
+    path: str
+    problem: str
+    advice: str
+
+    def of(self, relation: str) -> Fault:
+        problem = f"{self.path} {self.problem}"
+        return Fault(Severity.ERROR, self.fault, relation, problem, self.advice)
+
+
+def unreadable(path: str, failure: Exception) -> FileFault:
+    """The fault of a file that could not be read."""
+    if isinstance(failure, FileNotFoundError):
+        return FileFault(
+            MISSING,
+            path,
+            "is not there: every query that needs it fails.",
+            "Bring it back from a backup. If that cannot be, delete its row from the catalog: "
+            "its rows are lost.",
+        )
+    reason = str(failure).partition("\n")[0].rstrip(".")
+    return FileFault(
+        "file-unreadable",
+        path,
+        f"cannot be read: {reason}.",
+        "If the store is well, the file is damaged: bring it back from a backup.",
+    )
+
+
+def wrong_size(path: str, stored: int, said: int | None, what: str) -> FileFault:
+    """The fault of a file of another size than the catalog says."""
+    return FileFault(
+        f"{what}-size-wrong",
+        path,
+        f"has a {what} of {stored:,} bytes, and the catalog says {said}: readers fail.",
+        f"If the file is the one that was written, set {what}_size"
+        f"{'_bytes' if what == 'file' else ''} of its row to {stored}.",
+    )

@@ -1,0 +1,177 @@
+"""Rows and deletes that live in the catalog itself move to files (FORMAT 1.16).
+
+A file holds the snapshot of each row, and its delete file that of each delete, so that every
+snapshot shows what it showed before.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from ducklake_spark.catalog import Catalog, Flush, MovedRows, SnapshotReader
+from ducklake_spark.maintain.compacting import commit, compact_tables, discarded_on_error
+from ducklake_spark.maintain.dated_deletes import Written, consolidated, deletes_of_rows
+from ducklake_spark.scan import ROW_ID, SNAPSHOT_ID
+from ducklake_spark.scan.inlined import inlined_frame
+from ducklake_spark.session import Session
+from ducklake_spark.spec.model import (
+    ChangedFile,
+    InlinedLives,
+    InlinedRow,
+    NewDataFile,
+    PartitionField,
+    Table,
+)
+from ducklake_spark.spec.partitions import partition_directory, partition_value
+from ducklake_spark.spec.stats import ColumnStats
+from ducklake_spark.spec.types import FLOATS
+from ducklake_spark.write.move import TARGET, refuse_unmovable, stage_moved
+
+_Texts = tuple[str | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FlushedTable:
+    """How many rows went from the catalog to files; none if only deletes did."""
+
+    schema_name: str
+    table_name: str
+    rows_flushed: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Bundle:
+    """Rows of one inlined table that become one file."""
+
+    rows: tuple[InlinedRow, ...]
+    partition_values: _Texts
+
+
+def flush_inlined_data(
+    catalog: Catalog,
+    session: Session,
+    *,
+    schema_name: str | None = None,
+    table_name: str | None = None,
+    dry_run: bool = False,
+) -> list[FlushedTable]:
+    """Move what the catalog holds of tables to Parquet files, deletes from files included."""
+
+    def flush(session: Session, reader: SnapshotReader, table: Table) -> list[FlushedTable]:
+        lives = [live for live in reader.inlined_lives(table) if live.rows]
+        files = reader.files_with_inlined_deletes(table)
+        if not lives and not files:
+            return []
+        for live in lives:
+            refuse_unmovable(table, live.columns)
+        if not dry_run:
+            _flush(catalog, session, reader, table, lives, files)
+        count = sum(len(live.rows) for live in lives)
+        return [FlushedTable(table.name.schema, table.name.name, count)]
+
+    return compact_tables(catalog, session, schema_name, table_name, flush)
+
+
+def _flush(
+    catalog: Catalog,
+    session: Session,
+    reader: SnapshotReader,
+    table: Table,
+    lives: Sequence[InlinedLives],
+    files: Sequence[ChangedFile],
+) -> None:
+    with discarded_on_error(table) as written:
+        made = [new for live in lives for new in _move(session, reader, table, live, written)]
+        deletes = [(file.file.id, consolidated(table, file, written)) for file in files]
+        flush = Flush(reader.snapshot.id, tuple(made), tuple(deletes))
+        commit(catalog, reader, table, [flush], "flush_inlined_data")
+
+
+def _move(
+    session: Session, reader: SnapshotReader, table: Table, live: InlinedLives, written: Written
+) -> Iterator[MovedRows]:
+    bundles = _bundles(table, live)
+    if not bundles:
+        return
+    rows = [(row, at) for at, bundle in enumerate(bundles) for row in bundle.rows]
+    target_of = {id(row): at for row, at in rows}
+    frame = inlined_frame(
+        session,
+        live.columns,
+        [row for row, _ in rows],
+        [
+            (ROW_ID, pa.int64(), lambda row: row.row_id),
+            (SNAPSHOT_ID, pa.int64(), lambda row: row.begin_snapshot),
+            (TARGET, pa.int64(), lambda row: target_of[id(row)]),
+        ],
+    )
+    options = reader.options(table)
+    hive = options.get("hive_file_pattern", "true") == "true"
+    directories = [_directory(table, bundle) if hive else "" for bundle in bundles]
+    files = stage_moved(frame, table, live.columns, directories, options)
+    written += [file.path for file in files.values()]
+    for at, bundle in enumerate(bundles):
+        yield _stand_in(table, live, bundle, files[at], written)
+
+
+def _stand_in(
+    table: Table, live: InlinedLives, bundle: _Bundle, file: NewDataFile, written: Written
+) -> MovedRows:
+    snapshots = [row.begin_snapshot for row in bundle.rows]
+    partition = table.partition if bundle.partition_values else None
+    stats = tuple(_with_nan(stats, live, bundle) for stats in file.stats)
+    return MovedRows(
+        replace(file, stats=stats, partition_values=bundle.partition_values),
+        begin_snapshot=min(snapshots),
+        partial_max=max(snapshots),
+        partition_id=partition.id if partition else None,
+        deletes=deletes_of_rows(table, bundle.rows, file, written),
+    )
+
+
+def _with_nan(stats: ColumnStats, live: InlinedLives, bundle: _Bundle) -> ColumnStats:
+    """Footers do not know of NaN."""
+    if stats.column_id not in {c.id for c in live.columns if c.type.name in FLOATS}:
+        return stats
+    values = (row.values[stats.column_id] for row in bundle.rows)
+    return replace(stats, contains_nan=any(value != value for value in values))
+
+
+# --- partitions ---
+
+
+def _bundles(table: Table, live: InlinedLives) -> list[_Bundle]:
+    """The rows that any snapshot sees, by partition."""
+    by_partition: defaultdict[_Texts, list[InlinedRow]] = defaultdict(list)
+    keys = _keys(table, live)
+    for row in live.rows:
+        if row.end_snapshot is None or row.end_snapshot > row.begin_snapshot:
+            by_partition[_values(row, keys, live)].append(row)
+    return [_Bundle(tuple(rows), values) for values, rows in by_partition.items()]
+
+
+def _keys(table: Table, live: InlinedLives) -> tuple[PartitionField, ...]:
+    """How the table is partitioned now, if these rows have the columns for it."""
+    known = {column.id for column in live.columns}
+    fields = table.partition_fields
+    return fields if all(key.column_id in known for key in fields) else ()
+
+
+def _values(row: InlinedRow, keys: Sequence[PartitionField], live: InlinedLives) -> _Texts:
+    types = {column.id: column.type for column in live.columns}
+    return tuple(
+        partition_value(key.transform, row.values[key.column_id], types[key.column_id])
+        for key in keys
+    )
+
+
+def _directory(table: Table, bundle: _Bundle) -> str:
+    if not bundle.partition_values:
+        return ""
+    names = {column.id: column.name for column in table.columns}
+    keys = [(key.transform, names[key.column_id]) for key in table.partition_fields]
+    return partition_directory(keys, bundle.partition_values)

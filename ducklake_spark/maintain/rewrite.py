@@ -1,0 +1,93 @@
+"""Files of which many rows are deleted are written once more without these."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ducklake_spark.catalog import Catalog, MovedRows, Rewrite, SnapshotReader
+from ducklake_spark.errors import ConfigError
+from ducklake_spark.maintain.compacting import (
+    CompactedFile,
+    commit,
+    compact_tables,
+    discarded_on_error,
+)
+from ducklake_spark.maintain.packing import Pack, deleted_rows, packed
+from ducklake_spark.maintain.rows_of_files import write_packs
+from ducklake_spark.scan import ROW_ID
+from ducklake_spark.session import Session
+from ducklake_spark.spec.model import DataFile, Table
+from ducklake_spark.spec.types import FLOATS
+from ducklake_spark.write.move import refuse_unmovable
+from ducklake_spark.write.options import target_file_size
+
+_THRESHOLD = "0.95"
+
+
+def rewrite_data_files(
+    catalog: Catalog,
+    session: Session,
+    *,
+    table_name: str | None = None,
+    schema: str | None = None,
+    delete_threshold: float | None = None,
+    dry_run: bool = False,
+) -> list[CompactedFile]:
+    """Rewrite files of which at least that fraction of the rows is deleted.
+
+    Without a threshold the option rewrite_delete_threshold counts, then 0.95. Older snapshots keep
+    the files as they were.
+    """
+    if delete_threshold is not None and not 0 <= delete_threshold <= 1:
+        raise ConfigError(f"delete_threshold is from 0 to 1, and not {delete_threshold}.")
+
+    def rewrite(session: Session, reader: SnapshotReader, table: Table) -> list[CompactedFile]:
+        packs = _plan(reader, table, delete_threshold)
+        if packs and not dry_run:
+            _rewrite(catalog, session, reader, table, packs)
+        return [
+            CompactedFile(table.name.schema, table.name.name, len(p.files), int(p.rows > 0))
+            for p in packs
+        ]
+
+    return compact_tables(catalog, session, schema, table_name, rewrite)
+
+
+def _plan(reader: SnapshotReader, table: Table, threshold: float | None) -> list[Pack]:
+    options = reader.options(table)
+    if threshold is None:
+        threshold = float(options.get("rewrite_delete_threshold", _THRESHOLD))
+    floats = [leaf.id for leaf in table.walk() if leaf.type.name in FLOATS]
+    hollow = [
+        file
+        for file in reader.files(table, stats_of=floats)
+        if (gone := deleted_rows(file)) and gone >= threshold * file.record_count
+    ]
+    if hollow:
+        refuse_unmovable(table, table.columns)
+    return list(packed(reader, table, hollow, target_file_size(options), _living_bytes))
+
+
+def _living_bytes(file: DataFile) -> float:
+    return file.file_size_bytes * (1 - deleted_rows(file) / file.record_count)
+
+
+def _rewrite(
+    catalog: Catalog,
+    session: Session,
+    reader: SnapshotReader,
+    table: Table,
+    packs: Sequence[Pack],
+) -> None:
+    living = [pack for pack in packs if pack.rows]
+    with discarded_on_error(table) as written:
+        # Only snapshots that know today's columns see the new files.
+        files = write_packs(session, reader, table, table.columns, living, (ROW_ID,))
+        written += [file.path for file in files]
+        made = (
+            MovedRows(file, partition_id=pack.files[0].partition_id)
+            for pack, file in zip(living, files, strict=True)
+        )
+        rewrites = [Rewrite(p.files, m) for p, m in zip(living, made, strict=True)]
+        rewrites += [Rewrite(pack.files, None) for pack in packs if not pack.rows]
+        commit(catalog, reader, table, rewrites, "rewrite_data_files")

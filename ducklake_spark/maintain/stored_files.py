@@ -1,0 +1,73 @@
+"""Compares the files of a lake with what the catalog says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+from ducklake_spark.catalog import Catalog
+from ducklake_spark.catalog.inventory import TableFiles
+from ducklake_spark.maintain.cleanup import age_limit
+from ducklake_spark.maintain.data_file_faults import data_file_faults
+from ducklake_spark.maintain.delete_file_faults import delete_file_faults
+from ducklake_spark.maintain.file_fault import MISSING, FileFault
+from ducklake_spark.maintain.orphans import orphaned_files
+from ducklake_spark.spec.faults import Fault, Severity
+from ducklake_spark.spec.names import QualifiedName, fold
+
+_THREADS = 16  # they wait for the store most of the time
+
+
+def stored_faults(catalog: Catalog, *, schema: str | None, table: str | None) -> list[Fault]:
+    """What is wrong with the files of the lake, or of a schema or table of it."""
+    names = catalog.relations()
+    found: list[tuple[str, FileFault]] = []
+    for files in catalog.table_files():
+        name = names[files.table_id]
+        if _is_wanted(name, schema, table):
+            found += [(str(name), fault) for fault in _table_faults(files)]
+    faults = [fault.of(relation) for relation, fault in _still_there(catalog, found)]
+    return faults + (list(_orphans(catalog)) if schema is None else [])
+
+
+def _is_wanted(name: QualifiedName, schema: str | None, table: str | None) -> bool:
+    return (schema is None or fold(name.schema) == fold(schema)) and (
+        table is None or fold(name.name) == fold(table)
+    )
+
+
+def _table_faults(files: TableFiles) -> Iterator[FileFault]:
+    with ThreadPoolExecutor(_THREADS) as pool:
+        data = pool.map(partial(data_file_faults, columns=files.columns), files.data_files)
+        deletes = pool.map(lambda pair: delete_file_faults(*pair), files.delete_files)
+        for found in (*data, *deletes):
+            yield from found
+
+
+def _still_there(
+    catalog: Catalog, found: list[tuple[str, FileFault]]
+) -> Iterator[tuple[str, FileFault]]:
+    """A file may have been expired and removed while this went on."""
+    if any(fault.fault == MISSING for _, fault in found):
+        current = set[str]()
+        for files in catalog.table_files():
+            current.update(file.path for file in files.data_files)
+            current.update(delete.path for _, delete in files.delete_files)
+        found = [
+            (r, fault) for r, fault in found if fault.fault != MISSING or fault.path in current
+        ]
+    yield from found
+
+
+def _orphans(catalog: Catalog) -> Iterator[Fault]:
+    """Files that no row mentions, and that are too old to wait for a commit."""
+    for file in orphaned_files(catalog, age_limit(catalog, None, cleanup_all=False)):
+        yield Fault(
+            Severity.WARNING,
+            "orphaned-file",
+            "the lake",
+            f"{file.path} of {file.size_bytes:,} bytes is in the data path, and no snapshot "
+            "knows it: a writer that was stopped left it.",
+            "CALL lake.delete_orphaned_files() removes it.",
+        )

@@ -1,0 +1,77 @@
+"""What lies below a folder, and whether a file is really there: links are seen as links."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from pyarrow import fs
+
+from ducklake_spark.spec.paths import canonical, is_inside, is_remote, join
+from ducklake_spark.storage.filesystem import locate
+
+
+@dataclass(frozen=True, slots=True)
+class ListedFile:
+    """A file by its complete path."""
+
+    path: str
+    size_bytes: int
+    modified: datetime.datetime
+
+
+def list_below(folder: str) -> Iterator[ListedFile]:
+    """All files below a folder. Links are neither followed nor told of."""
+    return _remote_files(folder) if is_remote(folder) else _local_files(Path(canonical(folder)))
+
+
+def _remote_files(folder: str) -> Iterator[ListedFile]:
+    file_system, inner = locate(folder)
+    root = inner.rstrip("/") + "/"
+    selector = fs.FileSelector(root, recursive=True, allow_not_found=True)
+    for info in file_system.get_file_info(selector):
+        if info.type == fs.FileType.File:
+            path = folder.rstrip("/") + "/" + info.path.removeprefix(root)
+            yield ListedFile(path, info.size, info.mtime)
+
+
+def _local_files(folder: Path) -> Iterator[ListedFile]:
+    for parent, _, names in os.walk(folder):  # which does not follow links
+        for name in names:
+            path = Path(parent, name)
+            if path.is_symlink() or not path.is_file():
+                continue
+            found = path.stat()
+            modified = datetime.datetime.fromtimestamp(found.st_mtime, datetime.UTC)
+            yield ListedFile(str(path), found.st_size, modified)
+
+
+def identities(paths: Iterable[str]) -> Iterator[str]:
+    """One spelling for each file, however its path is written and whatever links lead to it."""
+    resolved = _resolver()
+    return (resolved(path) for path in paths)
+
+
+def is_really_inside(root: str, path: str) -> bool:
+    """Whether a file lies below the root, once the links on the way to both are followed."""
+    beside, found = identities([join(root, "any"), path])
+    return is_inside(beside.rpartition("/")[0], found)
+
+
+def _resolver() -> Callable[[str], str]:
+    """Follows the links on the way to files. A file that is a link itself is taken as it is: what
+    is deleted is the link."""
+    real = cache(os.path.realpath)
+
+    def resolved(path: str) -> str:
+        plain = canonical(path)
+        if is_remote(plain):
+            return plain
+        parent, _, name = plain.rpartition("/")
+        return f"{real(parent or '/').rstrip('/')}/{name}"
+
+    return resolved

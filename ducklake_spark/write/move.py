@@ -1,0 +1,168 @@
+"""Writes rows that the lake has already to other files, with what they bring along: their ids, and
+the snapshots they came with.
+
+Those are found by field id, so the files need field ids all the way down. Spark gives them to
+columns and struct fields; where there are lists or maps, the workers write with PyArrow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+from pyspark.sql import Column as Expression
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from ducklake_spark.errors import UnsupportedFeatureError
+from ducklake_spark.scan import ROW_ID, SNAPSHOT_ID, STORED
+from ducklake_spark.scan.types import FIELD_ID, encoded, spark_type_of
+from ducklake_spark.spec.model import Column, NewDataFile, Table
+from ducklake_spark.spec.names import backticked, fold, uuid7
+from ducklake_spark.spec.paths import StoredPath
+from ducklake_spark.storage.filesystem import list_files, move_file, remove_file, remove_tree
+from ducklake_spark.storage.footers import describe_file
+from ducklake_spark.storage.hadoop import hadoop_path
+from ducklake_spark.write.layout import sort_order
+from ducklake_spark.write.options import writer_options
+from ducklake_spark.write.row_ids import write_with_row_ids
+
+# The column that says which file a row goes to.
+TARGET = "_ducklake_target"
+_MOST_TASKS = 256
+_THREADS = 8
+
+
+def refuse_unmovable(table: Table, columns: Sequence[Column]) -> None:
+    """Raise UnsupportedFeatureError if there is a type whose values Spark cannot write."""
+    for column in columns:
+        for leaf in column.walk():
+            if not leaf.type.is_nested and not spark_type_of(leaf).is_writable:
+                raise UnsupportedFeatureError(
+                    f"{table.name} cannot be compacted: its column {column.name!r} holds "
+                    f"{leaf.type}, which Spark cannot write.",
+                    hint="Compact the table with DuckDB.",
+                )
+
+
+def stage_moved(
+    frame: DataFrame,
+    table: Table,
+    columns: Sequence[Column],
+    directories: Sequence[str],
+    options: Mapping[str, str],
+) -> dict[int, NewDataFile]:
+    """Write rows to one file per TARGET, below the directory that is given for it.
+
+    The frame has the columns given, ROW_ID, TARGET, and SNAPSHOT_ID where the files shall have it.
+    """
+    folder = f"ducklake-{uuid7()}/"
+    lineage = [name for name in STORED if name in frame.columns]
+    values = [encoded(F.col(backticked(c.name)), c).alias(c.name) for c in columns]
+    rows = _in_order(frame, table, columns, len(directories)).select(*values, *lineage, TARGET)
+    try:
+        found = _write(rows, replace(table, columns=tuple(columns)), folder, options)
+        return _described(table, columns, found, directories)
+    finally:
+        remove_tree(table.location + folder)
+
+
+def discard(table: Table, files: Iterable[StoredPath]) -> None:
+    """Remove files; only once it is certain that no commit refers to them."""
+    for path in files:
+        remove_file(path.under(table.location))
+
+
+def _in_order(frame: DataFrame, table: Table, columns: Sequence[Column], targets: int) -> DataFrame:
+    """Each file's rows together, in the table's order of today, or in that of their ids."""
+    order = sort_order(table)
+    names = list(frame.columns)
+    if order:
+        # The keys name columns as they are called now, and may name some these rows do not have.
+        now = {column.id: column.name for column in table.columns}
+        taken = {fold(name) for name in now.values()}
+        called = [
+            now.get(c.id, f"_ducklake_old_{c.id}" if fold(c.name) in taken else c.name)
+            for c in columns
+        ]
+        frame = frame.toDF(*called, *names[len(columns) :])
+        missing = now.keys() - {column.id for column in columns}
+        frame = frame.withColumns({now[i]: F.lit(None).cast("string") for i in missing})
+    last = [F.col(name) for name in (ROW_ID, SNAPSHOT_ID) if name in names]
+    frame = frame.repartition(min(targets, _MOST_TASKS), TARGET)
+    frame = frame.sortWithinPartitions(F.col(TARGET), *order, *last)
+    return frame.select(*map(backticked, frame.columns[: len(names)])).toDF(*names)
+
+
+# --- the files ---
+
+
+def _write(
+    rows: DataFrame, table: Table, folder: str, options: Mapping[str, str]
+) -> dict[StoredPath, int]:
+    """The files written, with the TARGET of each."""
+    if any(leaf.type.name in ("list", "map") for leaf in table.walk()):
+        written = write_with_row_ids(rows, table, table.location + folder, [TARGET], options)
+        return {
+            StoredPath(folder + path.rpartition("/")[2]): int(str(key[0]))
+            for path, key in written.items()
+        }
+    writer = _with_field_ids(rows, table).write.options(**writer_options(options))
+    writer = writer.option("maxRecordsPerFile", 0)  # whatever the session says
+    writer.partitionBy(TARGET).parquet(hadoop_path(table.location + folder))
+    paths = [path for path in list_files(table.location + folder) if path.endswith(".parquet")]
+    return {StoredPath(folder + p): int(p.partition("/")[0].partition("=")[2]) for p in paths}
+
+
+def _with_field_ids(rows: DataFrame, table: Table) -> DataFrame:
+    schema = {field.name: field.dataType for field in rows.schema}
+
+    def values() -> Iterator[Expression]:
+        for column in table.columns:
+            value = F.col(backticked(column.name))
+            if column.children:  # a cast carries the ids of the fields
+                value = value.cast(_type_with_ids(schema[column.name], column))
+            yield value.alias(column.name, metadata={FIELD_ID: column.id})
+        for name, (stored, field_id) in STORED.items():
+            if name in schema:
+                yield F.col(name).alias(stored, metadata={FIELD_ID: field_id})
+
+    return rows.select(*values(), TARGET)
+
+
+def _type_with_ids(data_type: T.DataType, column: Column) -> T.DataType:
+    if not isinstance(data_type, T.StructType):
+        return data_type
+    return T.StructType(
+        [
+            T.StructField(f.name, _type_with_ids(f.dataType, child), True, {FIELD_ID: child.id})
+            for f, child in zip(data_type, column.children, strict=True)
+        ]
+    )
+
+
+def _described(
+    table: Table,
+    columns: Sequence[Column],
+    found: Mapping[StoredPath, int],
+    directories: Sequence[str],
+) -> dict[int, NewDataFile]:
+    """The files at their places."""
+    places = {
+        path: StoredPath(f"{directories[target]}ducklake-{uuid7()}.parquet")
+        for path, target in found.items()
+    }
+
+    def settle(path: StoredPath) -> NewDataFile:
+        new = describe_file(table.location, path, columns)
+        move_file(path.under(table.location), places[path].under(table.location))
+        return replace(new, path=places[path])
+
+    try:
+        with ThreadPoolExecutor(_THREADS) as pool:
+            return dict(zip(found.values(), pool.map(settle, found), strict=True))
+    except BaseException:
+        discard(table, places.values())
+        raise

@@ -1,0 +1,78 @@
+"""checkpoint, and the other operations as CALL: DuckDB's names and its order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ducklake_spark.session import Session
+from support.sql_lakes import SqlLake, sql_lake
+from support.unharmed import seen_by_duckdb, unharmed
+
+
+@pytest.fixture
+def on(session: Session, tmp_path: Path) -> Iterator[SqlLake]:
+    with sql_lake(session, tmp_path) as opened:
+        yield opened
+
+
+def prepare(on: SqlLake) -> None:
+    on.duck_runs(
+        "CREATE TABLE t (k INTEGER, s VARCHAR)",
+        *(
+            f"INSERT INTO t SELECT i, 'f' FROM range({at}, {at + 20}) r(i)"
+            for at in range(0, 80, 20)
+        ),
+        "INSERT INTO t VALUES (100, 'i'), (101, 'j')",
+        "DELETE FROM t WHERE k < 39",
+        "DELETE FROM t WHERE k = 50",
+    )
+
+
+def called(on: SqlLake, call: str) -> list[tuple[object, ...]]:
+    return [tuple(row) for row in on.lake.sql(f"CALL lake.{call}").collect()]
+
+
+def test_operations_take_duckdbs_arguments(on: SqlLake) -> None:
+    prepare(on)
+    with unharmed(on.address):
+        assert called(on, "flush_inlined_data(table_name => 't')") == [("main", "t", 2)]
+        # What the flush found deleted is in files now; all of one file is gone since the DELETE.
+        rewritten = called(on, "rewrite_data_files('t', delete_threshold => 0.9)")
+        assert rewritten == [("main", "t", 1, 1)]
+        assert called(on, "merge_adjacent_files('t', schema => 'main', dry_run => true)") == [
+            ("main", "t", 3, 1)
+        ]
+        assert called(on, "merge_adjacent_files('t', max_compacted_files => 1)") == [
+            ("main", "t", 3, 1)
+        ]
+
+
+def test_a_checkpoint_does_it_all_and_harms_nothing(on: SqlLake) -> None:
+    prepare(on)
+    told = called(on, "checkpoint(dry_run => true)")
+    assert [row[0] for row in told] == [
+        "flush_inlined_data",
+        "merge_adjacent_files",
+        "rewrite_data_files",
+        "cleanup_old_files",
+        "delete_orphaned_files",
+    ]
+    with unharmed(on.address):
+        done = called(on, "checkpoint()")
+    assert done[0] == ("flush_inlined_data", 2, "rows")
+    with unharmed(on.address, by_duckdb=True):
+        on.duck_runs("CHECKPOINT")
+
+
+def test_a_checkpoint_expires_as_the_options_say(on: SqlLake) -> None:
+    prepare(on)
+    before = seen_by_duckdb(on.address)
+    on.lake.sql("CALL lake.set_option('expire_older_than', '0 seconds')")
+    on.lake.sql("CALL lake.set_option('delete_older_than', '0 seconds')")
+    steps = {row[0]: row[1] for row in called(on, "checkpoint()")}
+    assert steps["expire_snapshots"] == len(before.rows) + 1 + 1  # without the flush's own
+    newest = max(before.rows)
+    assert list(seen_by_duckdb(on.address, feed=False).rows.values())[-1] == before.rows[newest]

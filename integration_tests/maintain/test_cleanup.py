@@ -1,0 +1,229 @@
+"""Files go once nothing needs them, and no others."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ducklake_spark.catalog import Catalog, Field
+from ducklake_spark.errors import ConfigError
+from ducklake_spark.maintain import cleanup_old_files, delete_orphaned_files, expire_snapshots
+from support.lakes import LakeAddress
+from support.oracle import Oracle
+from support.parquet import append
+from support.shared_duck import SharedDuck
+
+MakeLake = Callable[[str], LakeAddress]
+_DAY_S = 86_400
+
+
+@pytest.fixture
+def sqlite(make_lake: MakeLake) -> LakeAddress:
+    return make_lake("sqlite")
+
+
+def _with_rows(lake: LakeAddress) -> Catalog:
+    catalog = lake.open()
+    with catalog.transaction() as tx:
+        tx.create_table("t", [Field("id", "int32")])
+        append(tx, "t", [{"id": 1}])
+    return catalog
+
+
+def _replaced(lake: LakeAddress) -> tuple[Catalog, Path]:
+    """A lake with one file that is scheduled for deletion."""
+    catalog = _with_rows(lake)
+    with catalog.transaction() as tx:
+        tx.truncate("t")
+        append(tx, "t", [{"id": 2}])
+    expire_snapshots(catalog, older_than="0s")
+    (scheduled,) = catalog.scheduled_files()
+    return catalog, Path(scheduled.path)
+
+
+def _aged(path: Path, days: float) -> Path:
+    """A file that was there so long ago already."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        path.write_bytes(b"PAR1")
+    then = time.time() - days * _DAY_S
+    os.utime(path, (then, then))
+    return path
+
+
+def _orphans(catalog: Catalog, **arguments: object) -> list[str]:
+    return sorted(row.path for row in delete_orphaned_files(catalog, **arguments))  # type: ignore[arg-type]
+
+
+# --- scheduled files ---
+
+
+def test_scheduled_files_wait_until_no_query_reads_them(lake: LakeAddress) -> None:
+    catalog, path = _replaced(lake)
+    with catalog:
+        assert cleanup_old_files(catalog) == []
+        assert cleanup_old_files(catalog, older_than="1 hour") == []
+        (planned,) = cleanup_old_files(catalog, cleanup_all=True, dry_run=True)
+        assert (planned.path, planned.action) == (str(path), "delete")
+        assert path.exists()
+        assert cleanup_old_files(catalog, cleanup_all=True) == [planned]
+        assert not path.exists()
+        assert cleanup_old_files(catalog, cleanup_all=True) == []
+    with Oracle(lake) as duck:
+        assert duck.rows("FROM t") == [(2,)]
+
+
+def test_the_option_says_how_long(sqlite: LakeAddress) -> None:
+    catalog, path = _replaced(sqlite)
+    with catalog:
+        with catalog.transaction() as tx:
+            tx.set_option("delete_older_than", "0 seconds")
+        assert [row.path for row in cleanup_old_files(catalog)] == [str(path)]
+
+
+def test_a_file_that_is_gone_is_no_reason_to_fail(sqlite: LakeAddress) -> None:
+    catalog, path = _replaced(sqlite)
+    with catalog:
+        path.unlink()
+        assert len(cleanup_old_files(catalog, cleanup_all=True)) == 1
+        assert catalog.scheduled_files() == []
+
+
+def test_a_file_in_use_or_elsewhere_stays(sqlite: LakeAddress, tmp_path: Path) -> None:
+    outside = _aged(tmp_path / "outside.parquet", 9)
+    catalog = _with_rows(sqlite)
+    with catalog:
+        (needed,) = catalog.named_files()
+        # As the reference could leave it: a file of another path, and one that is needed still.
+        escape = f"main/../../{outside.parent.name}/../../{outside.relative_to('/')}"
+        for at, (path, is_relative) in enumerate(
+            [(str(outside), 0), (needed, 0), (f"file://{needed}", 0), (f"../../{outside.name}", 1),
+             (escape, 1)]
+        ):  # fmt: skip
+            sqlite.sql(
+                "INSERT INTO ducklake_files_scheduled_for_deletion VALUES "
+                f"({100 + at}, '{path}', {is_relative}, '2020-01-01 00:00:00+00')"
+            )
+        actions = {row.action for row in cleanup_old_files(catalog)}
+        assert actions == {"keep: in use", "keep: outside the data path"}
+        assert catalog.scheduled_files() == []
+    assert outside.exists()
+    with Oracle(sqlite) as duck:
+        assert duck.rows("FROM t") == [(1,)]
+
+
+def test_no_link_leads_out(sqlite: LakeAddress, tmp_path: Path) -> None:
+    outside = _aged(tmp_path / "elsewhere" / "theirs.parquet", 9)
+    with _with_rows(sqlite) as catalog:
+        (Path(sqlite.data_path) / "main" / "link").symlink_to(outside.parent)
+        sqlite.sql(
+            "INSERT INTO ducklake_files_scheduled_for_deletion VALUES "
+            "(9, 'main/link/theirs.parquet', 1, '2020-01-01 00:00:00+00')"
+        )
+        (row,) = cleanup_old_files(catalog)
+        assert row.action == "keep: outside the data path"
+    assert outside.exists()
+
+
+# --- orphans ---
+
+
+def test_orphans_go_by_their_age(lake: LakeAddress) -> None:
+    with _with_rows(lake) as catalog:
+        data = Path(lake.data_path)
+        old = _aged(data / "main/t/ducklake-lost/part-0.parquet", 3)
+        puffin = _aged(data / "main/gone/x-delete.puffin", 30)
+        young = _aged(data / "main/t/ducklake-of-a-writer/part-0.parquet", 1)
+        note = _aged(data / "main/t/notes.txt", 30)
+        expected = sorted(map(str, (old, puffin)))
+        assert _orphans(catalog, dry_run=True) == expected
+        assert old.exists()
+        assert _orphans(catalog, older_than="12 hours", dry_run=True) == sorted(
+            [*expected, str(young)]
+        )
+        assert _orphans(catalog) == expected
+        assert (old.exists(), puffin.exists(), young.exists(), note.exists()) == (
+            False, False, True, True
+        )  # fmt: skip
+        assert _orphans(catalog, cleanup_all=True) == [str(young)]
+    with Oracle(lake) as duck:
+        assert duck.rows("FROM t") == [(1,)]
+
+
+def test_whatever_a_row_names_is_no_orphan(make_lake: MakeLake, tmp_path: Path) -> None:
+    """By a relative path, a complete one, through a link, with odd characters, or scheduled."""
+    lake = make_lake("sqlite")
+    data = Path(lake.data_path)
+    link = tmp_path / "link"
+    with SharedDuck(lake) as duck:
+        duck.run(
+            "CALL lake.set_option('data_inlining_row_limit', 0)",
+            "CREATE TABLE t (a INTEGER, s VARCHAR)",
+            "ALTER TABLE t SET PARTITIONED BY (s)",
+            "INSERT INTO t VALUES (1, 'a b/c%20é'), (2, NULL)",
+            "CREATE TABLE u AS SELECT range AS a FROM range(100)",
+            "DELETE FROM u WHERE a < 50",
+            "DELETE FROM u WHERE a < 60",
+        )
+        for name in ("v", "w", "x"):
+            folder = data / f"main/t/nested/{name}"
+            folder.mkdir(parents=True)
+            duck.run(f"COPY (SELECT 1 AS a) TO '{folder}/{name}.parquet'")
+        link.symlink_to(data)
+        duck.run(
+            "CREATE TABLE y (a INTEGER)",
+            f"CALL ducklake_add_data_files('lake', 'y', '{data}//main/t/nested/v/../v/v.parquet')",
+            f"CALL ducklake_add_data_files('lake', 'y', '{link}/main/t/nested/w/w.parquet')",
+            f"CALL ducklake_add_data_files('lake', 'y', 'file://{data}/main/t/nested/x/x.parquet')",
+        )
+    for path in data.rglob("*.parquet"):
+        _aged(path, 30)
+    lost = _aged(data / "main/t/s=a%20b%2Fc%2520%C3%A9/lost.parquet", 30)
+    with lake.open() as catalog:
+        assert _orphans(catalog) == [str(lost)]
+        assert _orphans(catalog, cleanup_all=True) == []
+    with Oracle(lake) as duck:
+        assert [duck.value(f"SELECT sum(a) FROM {name}") for name in "tuy"] == [3, 3180, 3]
+        duck.rows("FROM u AT (VERSION => 7)")
+
+
+def test_links_are_neither_followed_nor_removed(sqlite: LakeAddress, tmp_path: Path) -> None:
+    outside = _aged(tmp_path / "elsewhere" / "theirs.parquet", 30)
+    with _with_rows(sqlite) as catalog:
+        data = Path(sqlite.data_path)
+        (data / "main/folder").symlink_to(outside.parent)
+        (data / "main/file.parquet").symlink_to(outside)
+        assert _orphans(catalog, cleanup_all=True) == []
+    assert outside.exists()
+    assert (data / "main/file.parquet").exists()
+
+
+def test_a_data_path_that_is_a_link(make_lake: MakeLake, tmp_path: Path) -> None:
+    real = tmp_path / "real"
+    real.mkdir()
+    (tmp_path / "linked").symlink_to(real)
+    plain = make_lake("sqlite")
+    lake = LakeAddress(plain.kind, plain.catalog, f"{tmp_path}/linked/")
+    catalog, path = _replaced(lake)
+    with catalog:
+        lost = _aged(real / "main/t/lost.parquet", 30)
+        assert len(_orphans(catalog, cleanup_all=True)) == 1
+        assert not lost.exists()
+        (row,) = cleanup_old_files(catalog, cleanup_all=True)
+        assert row.action == "delete"
+        assert not path.exists()
+    with Oracle(lake) as duck:
+        assert duck.rows("FROM t") == [(2,)]
+
+
+@pytest.mark.parametrize("operation", [cleanup_old_files, delete_orphaned_files])
+def test_nonsense_is_refused(sqlite: LakeAddress, operation: Callable[..., object]) -> None:
+    with _with_rows(sqlite) as catalog:
+        with pytest.raises(ConfigError, match="7 days"):
+            operation(catalog, older_than="last week")
+        with pytest.raises(ConfigError, match="not both"):
+            operation(catalog, older_than="1 day", cleanup_all=True)

@@ -1,0 +1,297 @@
+"""merge_adjacent_files: fewer files, and every snapshot as it was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from ducklake_spark.errors import ConfigError, UnsupportedFeatureError
+from ducklake_spark.maintain import CompactedFile, merge_adjacent_files
+from ducklake_spark.session import Session
+from ducklake_spark.write import append
+from support.lakes import LakeAddress, file_lake
+from support.oracle import Oracle
+from support.unharmed import seen_by_duckdb, unharmed
+
+NO_INLINING = "CALL lake.set_option('data_inlining_row_limit', 0)"
+
+
+@pytest.fixture
+def local(tmp_path: Path) -> LakeAddress:
+    return file_lake("sqlite", tmp_path)
+
+
+def inserts(first: int, files: int, rows: int = 4, table: str = "t") -> list[str]:
+    """Statements that make a file each."""
+    return [
+        f"INSERT INTO {table} SELECT i, 's' || (i % 3) FROM range({at}, {at + rows}) r(i)"
+        for at in range(first, first + files * rows, rows)
+    ]
+
+
+def prepared(lake: LakeAddress, *statements: str) -> None:
+    with Oracle(lake) as duck:
+        duck.run(NO_INLINING, "CREATE TABLE t (k INTEGER, s VARCHAR)", *statements)
+
+
+def merged(lake: LakeAddress, session: Session, **options: object) -> list[CompactedFile]:
+    """Merge the lake: first what a dry run tells, then in earnest."""
+    with lake.open() as catalog:
+        before = lake.dump()
+        told = merge_adjacent_files(catalog, session, dry_run=True, **options)  # type: ignore[arg-type]
+        assert lake.dump() == before
+        done = merge_adjacent_files(catalog, session, **options)  # type: ignore[arg-type]
+    assert done == told
+    return done
+
+
+def files(lake: LakeAddress, table: str = "t") -> list[str]:
+    """The data files of the newest snapshot."""
+    with Oracle(lake) as duck:
+        query = f"SELECT data_file FROM ducklake_list_files('lake', '{table}')"
+        return [path for (path,) in duck.rows(query)]
+
+
+def aim_at(lake: LakeAddress, size: int) -> None:
+    """Set the size that files shall have; DuckDB takes no number without a unit."""
+    with lake.open() as catalog, catalog.transaction() as tx:
+        tx.set_option("target_file_size", size)
+
+
+def test_many_files_become_one(lake: LakeAddress, session: Session) -> None:
+    prepared(lake, *inserts(0, 5))
+    with unharmed(lake):
+        assert merged(lake, session) == [CompactedFile("main", "t", 5, 1)]
+    assert len(files(lake)) == 1
+    assert merged(lake, session) == []
+
+
+def test_duckdb_goes_on_with_a_merged_table(lake: LakeAddress, session: Session) -> None:
+    prepared(lake, *inserts(0, 3))
+    merged(lake, session)
+    with Oracle(lake) as duck:
+        duck.run(*inserts(100, 2), "DELETE FROM t WHERE k = 1", "UPDATE t SET s = 'u' WHERE k = 2")
+    with unharmed(lake, by_duckdb=True), Oracle(lake) as duck:
+        duck.run(
+            "CALL ducklake_merge_adjacent_files('lake')",
+            "CALL ducklake_rewrite_data_files('lake', delete_threshold => 0)",
+            "CALL ducklake_merge_adjacent_files('lake')",
+        )
+    with Oracle(lake) as duck:
+        newest = duck.snapshots()[-1]
+        duck.run(
+            f"CALL ducklake_expire_snapshots('lake', versions => {list(range(newest))})",
+            "CALL ducklake_cleanup_old_files('lake', cleanup_all => true)",
+        )
+        rows = duck.rows("SELECT k, s FROM t ORDER BY k")
+    assert len(files(lake)) == 1
+    expected = [k for k in [*range(12), *range(100, 108)] if k != 1]
+    assert rows == [(k, "u" if k == 2 else f"s{k % 3}") for k in expected]
+
+
+def test_each_set_of_columns_stays_by_itself(local: LakeAddress, session: Session) -> None:
+    """What a column held before it was dropped, renamed or widened is there for old snapshots."""
+    prepared(
+        local,
+        *inserts(0, 2),
+        "ALTER TABLE t ADD COLUMN n STRUCT(a INTEGER, b VARCHAR)",
+        "INSERT INTO t VALUES (50, 'x', {'a': 1, 'b': 'y'})",
+        "INSERT INTO t VALUES (51, 'x', NULL)",
+        "ALTER TABLE t ADD COLUMN n.c DOUBLE",
+        "ALTER TABLE t ALTER k TYPE BIGINT",
+        "ALTER TABLE t RENAME s TO label",
+        "INSERT INTO t VALUES (52, 'x', {'a': 1, 'b': 'y', 'c': 0.5})",
+        "INSERT INTO t VALUES (10000000000, NULL, {'a': 1, 'b': 'y', 'c': 'nan'})",
+        "ALTER TABLE t DROP COLUMN n",
+        "ALTER TABLE t ADD COLUMN s INTEGER DEFAULT 3",
+        "INSERT INTO t VALUES (1, 'a', 1)",
+        "INSERT INTO t VALUES (2, 'b', 2)",
+    )
+    with unharmed(local):
+        done = merged(local, session)
+    assert [row.files_processed for row in done] == [2, 2, 2, 2]
+
+
+def test_lists_and_maps_come_along(local: LakeAddress, session: Session) -> None:
+    with Oracle(local) as duck:
+        duck.run(
+            NO_INLINING,
+            "CREATE TABLE t (k INTEGER, l STRUCT(x INTEGER[])[], m MAP(VARCHAR, DATE), u UUID)",
+            "INSERT INTO t VALUES (1, [{'x': [1, NULL]}, NULL], MAP {'a': DATE '2024-01-01'}, "
+            "uuid())",
+            "INSERT INTO t VALUES (2, [], MAP {}, NULL), (3, NULL, NULL, uuid())",
+        )
+    with unharmed(local):
+        merged(local, session)
+    with unharmed(local, by_duckdb=True), Oracle(local) as duck:
+        duck.run(
+            "DELETE FROM t WHERE k = 2",
+            "CALL ducklake_rewrite_data_files('lake', delete_threshold => 0)",
+        )
+
+
+@pytest.mark.parametrize("key", ["s", "bucket(3, k)"])
+def test_partitions_stay_apart(local: LakeAddress, session: Session, key: str) -> None:
+    prepared(
+        local,
+        *inserts(0, 2),
+        f"ALTER TABLE t SET PARTITIONED BY ({key})",
+        *inserts(100, 3, rows=9),
+        "INSERT INTO t VALUES (NULL, NULL), (NULL, 'a/b c')",
+        "ALTER TABLE t RESET PARTITIONED BY",
+        *inserts(200, 2),
+    )
+    with unharmed(local):
+        done = merged(local, session)
+    assert sorted(row.files_processed for row in done) == [2, 2, 3, 3, 3]
+    with Oracle(local) as duck:
+        duck.run(f"ALTER TABLE t SET PARTITIONED BY ({key})", *inserts(300, 2, rows=9))
+    with unharmed(local, by_duckdb=True), Oracle(local) as duck:
+        duck.run("CALL ducklake_merge_adjacent_files('lake')")
+
+
+def test_a_sorted_table_is_merged_in_its_order(local: LakeAddress, session: Session) -> None:
+    prepared(
+        local,
+        *inserts(0, 2),
+        "ALTER TABLE t RENAME s TO old",
+        *inserts(20, 2),
+        "ALTER TABLE t ADD COLUMN s INTEGER",
+        "ALTER TABLE t SET SORTED BY (old DESC NULLS FIRST, s, k DESC)",
+    )
+    with unharmed(local):
+        merged(local, session)
+    for path in files(local):
+        data = pq.read_table(path)
+        found = list(zip(*(column.to_pylist() for column in data.columns[:2]), strict=True))
+        assert found == sorted(found, key=lambda row: (row[1], row[0]), reverse=True)
+
+
+def test_files_with_deletes_are_left_alone(local: LakeAddress, session: Session) -> None:
+    prepared(local, *inserts(0, 3), "DELETE FROM t WHERE k = 5")
+    with unharmed(local):
+        assert [row.files_processed for row in merged(local, session)] == [2]
+    with Oracle(local) as duck:
+        duck.run("CALL lake.set_option('data_inlining_row_limit', 10)", *inserts(50, 1))
+        duck.run("DELETE FROM t WHERE k = 50")
+    with unharmed(local):
+        assert merged(local, session) == []
+
+
+def test_updated_rows_keep_their_ids(local: LakeAddress, session: Session) -> None:
+    prepared(local, *inserts(0, 2), "UPDATE t SET s = 'u' WHERE k IN (1, 5)", *inserts(50, 1))
+    before = seen_by_duckdb(local)
+    with unharmed(local):
+        assert [row.files_processed for row in merged(local, session)] == [2]
+    assert seen_by_duckdb(local).rows[max(before.rows)] == before.rows[max(before.rows)]
+
+
+def test_what_spark_wrote_is_merged(local: LakeAddress, session: Session) -> None:
+    """Its files have a name mapping, and each lies in a folder of its own."""
+    prepared(local, *inserts(0, 1))
+    for at in range(3):
+        with local.open() as catalog, catalog.transaction() as tx:
+            append(tx, "t", session.spark.createDataFrame([(at, "it's")], "k int, s string"))
+    with unharmed(local):
+        assert [row.files_processed for row in merged(local, session)] == [4]
+    (path,) = files(local)
+    assert Path(path).parent == Path(local.data_path) / "main" / "t"
+
+
+def test_sizes_say_which_files_are_merged(local: LakeAddress, session: Session) -> None:
+    prepared(local, *inserts(0, 2), *inserts(100, 2, rows=5000))
+    with local.open() as catalog:
+        sizes = sorted(f.file_size_bytes for f in catalog.at().files(catalog.at().table("t")))
+    between = (sizes[1] + sizes[2]) // 2
+    for options in ({"max_file_size": between}, {"min_file_size": between}):
+        with local.open() as catalog:
+            told = merge_adjacent_files(catalog, session, dry_run=True, **options)
+        assert [row.files_processed for row in told] == [2]
+    with Oracle(local) as duck:
+        duck.run(*inserts(50, 3))
+    aim_at(local, sizes[0] * 3)
+    with unharmed(local):
+        done = merged(local, session)
+    assert [row.files_processed for row in done] == [3, 2]
+
+
+def test_a_limit_counts_for_each_table(local: LakeAddress, session: Session) -> None:
+    prepared(
+        local, "CREATE TABLE u (k INTEGER, s VARCHAR)", *inserts(0, 4), *inserts(0, 4, table="u")
+    )
+    aim_at(local, 500)
+    assert len(merged(local, session, max_compacted_files=1)) == 2
+    assert len(merged(local, session)) == 2
+
+
+def test_tables_can_opt_out(local: LakeAddress, session: Session) -> None:
+    prepared(
+        local,
+        "CREATE SCHEMA other",
+        "CREATE TABLE other.u (k INTEGER, s VARCHAR)",
+        *inserts(0, 2),
+        *inserts(0, 2, table="other.u"),
+        "CALL lake.set_option('auto_compact', false, schema => 'other')",
+    )
+    with local.open() as catalog:
+        told = merge_adjacent_files(catalog, session, schema="other", dry_run=True)
+        assert told == []
+    assert merged(local, session) == [CompactedFile("main", "t", 2, 1)]
+    named = merged(local, session, schema="other", table_name="u")
+    assert named == [CompactedFile("other", "u", 2, 1)]
+
+
+def test_filters_find_the_same_rows_at_every_snapshot(local: LakeAddress, session: Session) -> None:
+    prepared(
+        local,
+        "ALTER TABLE t ADD COLUMN f DOUBLE",
+        *(
+            f"INSERT INTO t VALUES ({k}, 's{k}', {f})"
+            for k, f in enumerate((1, "'nan'", "NULL", -2))
+        ),
+    )
+    questions = ("k >= 2", "s = 's1'", "f > 0", "f < 0", "f IS NULL", "k BETWEEN 1 AND 2")
+
+    def answers() -> list[list[tuple[object, ...]]]:
+        with Oracle(local) as duck:
+            return [
+                duck.rows(f"SELECT k FROM t AT (VERSION => {at}) WHERE {question} ORDER BY k")
+                for at in range(2, 7)
+                for question in questions
+            ]
+
+    before = answers()
+    merged(local, session)
+    assert answers() == before
+
+
+def test_types_that_spark_cannot_write_are_refused_by_name(
+    local: LakeAddress, session: Session
+) -> None:
+    with Oracle(local) as duck:
+        duck.run(NO_INLINING, "CREATE TABLE t (k INTEGER, i INTERVAL)")
+        duck.run(*["INSERT INTO t VALUES (1, INTERVAL 1 DAY)"] * 2)
+        duck.run("CREATE TABLE u (k INTEGER, s VARCHAR)", *inserts(0, 2, table="u"))
+    with local.open() as catalog:
+        with pytest.raises(UnsupportedFeatureError, match=r"main\.t.*'i'.*interval"):
+            merge_adjacent_files(catalog, session, table_name="t")
+        done = merge_adjacent_files(catalog, session)
+    assert done == [CompactedFile("main", "u", 2, 1)]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"max_compacted_files": 0},
+        {"max_file_size": 0},
+        {"min_file_size": 10, "max_file_size": 10},
+    ],
+)
+def test_limits_that_make_no_sense_are_refused(
+    local: LakeAddress, session: Session, options: dict[str, int]
+) -> None:
+    prepared(local)
+    with local.open() as catalog, pytest.raises(ConfigError, match="_file"):
+        merge_adjacent_files(catalog, session, **options)
