@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 import yaml
+from dbt.cli.main import dbtRunner
 from dbt.tests.adapter.dbt_debug.test_dbt_debug import (
     BaseDebugInvalidProjectPostgres,
     BaseDebugProfileVariable,
 )
-from dbt.tests.util import run_dbt, run_dbt_and_capture
+from dbt.tests.util import run_dbt_and_capture
 
 from ducklake_spark.cli import main
 
@@ -47,11 +48,13 @@ def test_every_red_line_says_what_to_do(
     output = {"type": "ducklake", "catalog": "sqlite:file/lake", "data_path": "file/data/"}
     write_project(tmp_path, output)
     monkeypatch.chdir(tmp_path)
-    run_dbt(["debug"], expect_pass=False)
+    # Spelled out: other tests of the suites leave folders in the environment.
+    where = ["--project-dir", str(tmp_path), "--profiles-dir", str(tmp_path)]
+    assert not dbtRunner().invoke(["debug", *where]).success
     out = capsys.readouterr().out
     assert "data path, from here: [ERROR]" in out
     assert "Create the folder, or ask for the right to write there." in out
-    assert main(["doctor"]) == 1
+    assert main(["doctor", "--profiles-dir", str(tmp_path)]) == 1
     assert "data path, from Spark: [ERROR]" in capsys.readouterr().out
 
 
@@ -65,5 +68,5 @@ def test_a_profile_of_init_needs_no_answers(
     answers = {key: asked["default"] for key, asked in template["prompts"].items()}
     write_project(tmp_path, template["fixed"] | answers)
     monkeypatch.chdir(tmp_path)
-    assert main(["sql", "select 1 as one"]) == 0
+    assert main(["sql", "select 1 as one", "--profiles-dir", str(tmp_path)]) == 0
     assert (tmp_path / "lake" / "catalog.sqlite").is_file()
