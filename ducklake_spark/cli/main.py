@@ -12,21 +12,23 @@ from ducklake_spark.cli.connection import Connection
 from ducklake_spark.cli.output import FORMATS, show, show_rows
 from ducklake_spark.cli.profiles import read_profile
 from ducklake_spark.cli.shell import Shell
+from ducklake_spark.doctor import examine
 from ducklake_spark.errors import ConfigError, DuckLakeError
 from ducklake_spark.lake import Lake
 from ducklake_spark.report import write_report
 from ducklake_spark.sql import split_statements
 
-_Command = Callable[[Connection, argparse.Namespace], None]
+# Gives the exit code.
+_Command = Callable[[Connection, argparse.Namespace], int]
 _LakeCommand = Callable[[Lake, Connection, argparse.Namespace], None]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run `ducklake`; the return value is the exit code."""
     given = _parser().parse_args(arguments)
-    run: _Command = given.run
     try:
-        run(_connection(given), given)
+        run: _Command = given.run
+        return run(_connection(given), given)
     except DuckLakeError as error:
         print(f"ducklake: {' '.join(str(error).split())}", file=sys.stderr)  # noqa: T201
         return 1
@@ -35,15 +37,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return 130
-    return 0
 
 
 def _with_spark(command: _LakeCommand) -> _Command:
     """A command on an open lake, which takes a Spark."""
 
-    def run(connection: Connection, given: argparse.Namespace) -> None:
+    def run(connection: Connection, given: argparse.Namespace) -> int:
         with connection.open() as lake:
             command(lake, connection, given)
+        return 0
 
     return run
 
@@ -85,9 +87,23 @@ def _tables(lake: Lake, _: Connection, given: argparse.Namespace) -> None:
     show_rows(["schema", "name", "kind"], sorted(rows), given.format, given.limit)
 
 
-def _report(connection: Connection, given: argparse.Namespace) -> None:
+def _report(connection: Connection, given: argparse.Namespace) -> int:
     with connection.open_catalog() as catalog:
         print(write_report(catalog, given.output))  # noqa: T201
+    return 0
+
+
+def _doctor(connection: Connection, _: argparse.Namespace) -> int:
+    ill = 0
+    for finding in examine(
+        connection.catalog,
+        connection.data_path,
+        connection.spark,
+        metadata_schema=connection.metadata_schema,
+    ):
+        print(finding)  # noqa: T201
+        ill += not finding.is_well
+    return 1 if ill else 0
 
 
 # --- arguments ---
@@ -110,7 +126,9 @@ def _parser() -> argparse.ArgumentParser:
     for name, run, summary in listed:
         command = commands.add_parser(name, help=summary, description=summary)
         command.set_defaults(run=_with_spark(run))
-        _add_options(command)
+        _add_lake_options(command)
+        _add_spark_options(command)
+        _add_output_options(command)
         if name == "sql":
             command.add_argument("statements", help="the statements; - reads them from stdin")
     summary = "the lake as an HTML page: sizes, history, what maintenance would gain"
@@ -124,14 +142,21 @@ def _parser() -> argparse.ArgumentParser:
         default=Path("lake-report.html"),
         help="the page's file (default: lake-report.html)",
     )
+    summary = "whether Java, Spark, the catalog and the data path are as they should be"
+    doctor = commands.add_parser("doctor", help=summary, description=summary)
+    doctor.set_defaults(run=_doctor)
+    _add_lake_options(doctor)
+    _add_spark_options(doctor)
     return parser
 
 
-def _add_options(command: argparse.ArgumentParser) -> None:
-    _add_lake_options(command)
+def _add_spark_options(command: argparse.ArgumentParser) -> None:
     spark = command.add_argument_group("which Spark")
     spark.add_argument("--master", help="where Spark runs (default: local[*])")
     spark.add_argument("--remote", help="a Spark Connect server, sc://host:15002")
+
+
+def _add_output_options(command: argparse.ArgumentParser) -> None:
     shown = command.add_argument_group("what is shown")
     shown.add_argument("--limit", type=int, default=100, help="at most so many rows (default: 100)")
     shown.add_argument("--format", choices=FORMATS, default="table", help="default: table")

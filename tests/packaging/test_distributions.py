@@ -101,7 +101,10 @@ def test_sdist_holds_the_packages_and_the_papers(
     assert (packaged_files | papers) - sdist_files == set()
 
 
-@pytest.mark.parametrize("folder", ["adapter", "macros", "tests", "integration_tests", ".venv"])
+@pytest.mark.parametrize(
+    "folder",
+    ["adapter", "macros", "tests", "integration_tests", "sample_project", "bench", "docs", ".venv"],
+)
 def test_sdist_leaves_out(folder: str, sdist_files: set[str]) -> None:
     assert {name for name in sdist_files if name.split("/")[0] == folder} == set()
 
