@@ -39,7 +39,7 @@ _ABOUT_FILES = (
 
 @dataclass(slots=True)
 class CompactionRows:
-    """The rows of one table's compactions. The bounds of its columns hold for the moved rows too."""
+    """The rows of one table's compactions. Its bounds hold for the moved rows, too."""
 
     batch: Batch
     connection: Connection
