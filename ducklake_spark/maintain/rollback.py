@@ -3,7 +3,8 @@ history stays, what is rolled back included.
 
 A file that shows the same rows as then stays. All others of the table end, and the rows of those
 that are missing are written once more, with the ids they had: a file that ended once belongs to
-older snapshots, and goes with them.
+older snapshots, and goes with them. Options have no history, and macros of DuckDB's are its affair:
+both stay as they are.
 """
 
 from __future__ import annotations

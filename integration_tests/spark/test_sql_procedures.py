@@ -61,7 +61,7 @@ def test_one_that_fails_then_says_that_the_commit_stays(on: SqlLake) -> None:
     on.lake.begin()
     on.run("INSERT INTO t VALUES (3)")
     on.rows("CALL lake.expire_snapshots(versions => array(99))")
-    with pytest.raises(AfterCommitError, match="committed as snapshot 4, .* Snapshot 99"):
+    with pytest.raises(AfterCommitError, match=r"committed as snapshot 4, .* Snapshot 99"):
         on.lake.commit()
     assert not on.lake.in_transaction
     assert on.same("SELECT a FROM t") == [(1,), (2,), (3,)]
