@@ -37,7 +37,9 @@ def refitted(
     """Write files of a folder again if need be; whether the folder has others now."""
     target = target_file_size(options)
     large = [file for file in files if file.file_size_bytes > 2 * target]
-    small = [file for file in files if file.file_size_bytes < min(_SMALL, target // 2)]
+    # Files of several partitions cannot be joined, and Spark has joined those of one.
+    joinable = () if table.partition_fields else files
+    small = [file for file in joinable if file.file_size_bytes < min(_SMALL, target // 2)]
 
     def again(members: Sequence[NewDataFile]) -> DataFrame:
         paths = [hadoop_path(file.path.under(table.location)) for file in members]

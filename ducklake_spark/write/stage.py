@@ -103,12 +103,17 @@ def stage(
             _write(rows, folder, partition_columns, options)
         mapping = None if with_row_ids else mapping_of(table)
         files = _described(table, name, mapping)
-        natively = not with_row_ids and not partition_columns
-        if natively and refitted(frame.sparkSession, rows.schema, table, folder, files, options):
-            files = _described(table, name, mapping)
+        if not with_row_ids:
+            schema = rows.drop(*partition_columns).schema
+            if refitted(frame.sparkSession, schema, table, folder, files, options):
+                files = _described(table, name, mapping)
         if files and seen is not None:  # of nothing Spark keeps no counts
             _refuse_nulls(seen.get, table)
             files = [_with_nan(file, seen.get) for file in files]
+        if with_row_ids:
+            # With a start of their own, DuckDB's merge takes them for neighbours of other files and
+            # numbers their rows anew.
+            files = [replace(file, takes_row_ids=False) for file in files]
         if partition_columns:
             files = _moved(table, files, options)
     except BaseException:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -122,12 +123,21 @@ class TestOperations:
             assert f"{name}: " in _operation(f"ducklake_{name}", "{dry_run: true}")
         for name in ("cleanup_old_files", "delete_orphaned_files"):
             assert f"{name}: " in _operation(f"ducklake_{name}", "{dry_run: true}")
-        assert "verify: 0 rows" in _operation("ducklake_verify")
         assert "add_data_files needs" not in _operation(
             "ducklake_add_data_files",
             "{table_name: plain, files: [nowhere.parquet], dry_run: true}",
             expect_pass=False,
         )
+
+    def test_the_report_is_a_page_with_the_models_that_made_the_snapshots(
+        self, project: Any
+    ) -> None:
+        path = Path(project.project_root, "pages", "lake.html")
+        assert f"ducklake_report: {path}" in _operation("ducklake_report", f"{{path: {path}}}")
+        assert "model.test.plain" in path.read_text()
+
+    def test_a_lake_that_was_built_has_no_fault(self, project: Any) -> None:
+        assert "verify: 0 rows" in _operation("ducklake_verify")
 
 
 def _table(out: str) -> list[list[str]]:

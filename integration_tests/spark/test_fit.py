@@ -114,6 +114,28 @@ def test_many_small_tasks_and_one_large_one_make_files_of_the_target_size(
         ]
 
 
+def test_a_large_partition_is_in_files_of_the_target_size(
+    lake: LakeAddress, session: Session
+) -> None:
+    with lake.open() as catalog:
+        fields = [Field("id", "int64"), Field("g", "varchar"), Field("s", "varchar")]
+        with catalog.transaction() as tx:
+            tx.create_table("t", fields, partitioned_by=["g"])
+            tx.set_option("target_file_size", "100KB", table="t")
+        skewed = "SELECT id, IF(id % 100 = 0, 'b c', 'a=1') AS g, uuid() AS s FROM range(30000)"
+        with catalog.transaction() as tx:
+            staged = append(tx, "t", session.spark.sql(skewed))
+    assert max(file.file_size_bytes for file in staged.files) < 200_000
+    assert [f.partition_values for f in staged.files].count(("b c",)) <= 2
+    with Oracle(lake) as duck:
+        counted = "SELECT g, count(*), count(DISTINCT id) FROM t GROUP BY 1 ORDER BY 1"
+        assert duck.rows(counted) == [("a=1", 29_700, 29_700), ("b c", 300, 300)]
+        assert duck.rows("SELECT count(*) FROM t WHERE g = 'b c'") == [(300,)]
+        duck.run("CALL lake.set_option('target_file_size', '10MB', table_name => 't')")
+        duck.run("CALL ducklake_merge_adjacent_files('lake')")
+        assert duck.rows(counted) == [("a=1", 29_700, 29_700), ("b c", 300, 300)]
+
+
 def test_a_write_of_nothing_is_no_error_and_makes_no_files(
     lake: LakeAddress, session: Session
 ) -> None:

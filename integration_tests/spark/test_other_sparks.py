@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from support import spark_smoke
+from support import large_merge, spark_smoke
+from support.budget import FULL
 from support.lakes import file_lake
 from support.oracle import Oracle
 
@@ -29,18 +30,30 @@ def test_everything_works_with_the_oldest_spark_we_support(tmp_path: Path) -> No
     _assert_all_works("classic", tmp_path, [str(spark), *sys.path])
 
 
+@pytest.mark.skipif(not FULL, reason="a long one, for DUCKLAKE_TEST_FULL")
+@pytest.mark.timeout(900)
+def test_five_million_matched_rows_need_no_large_driver(tmp_path: Path) -> None:
+    _run(Path(large_merge.__file__), [str(tmp_path)], sys.path)
+    with Oracle(file_lake("sqlite", tmp_path)) as duck:
+        kept = "SELECT count(*), count(*) FILTER (x = id * 2) FROM t"
+        assert duck.rows(kept) == [(3_500_000, 2_500_000)]
+
+
 def _assert_all_works(kind: str, folder: Path, path: list[str]) -> None:
-    here = Path(spark_smoke.__file__)
-    roots = os.pathsep.join(filter(None, [*path, str(here.parents[1])]))
-    done = subprocess.run(
-        [sys.executable, str(here), kind, str(folder)],
-        env=os.environ | {"PYTHONPATH": roots},
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    assert "all well" in done.stdout, done.stdout + done.stderr[-4000:]
+    _run(Path(spark_smoke.__file__), [kind, str(folder)], path)
     with Oracle(file_lake("sqlite", folder)) as duck:
         assert duck.rows("SELECT count(*), sum(id) FROM t WHERE isnan(f)") == [(0, None)]
         assert duck.value("SELECT count(*) FROM t") == 39
+
+
+def _run(script: Path, arguments: list[str], path: list[str]) -> None:
+    roots = os.pathsep.join(filter(None, [*path, str(script.parents[1])]))
+    done = subprocess.run(
+        [sys.executable, str(script), *arguments],
+        env=os.environ | {"PYTHONPATH": roots},
+        capture_output=True,
+        text=True,
+        timeout=800,
+        check=False,
+    )
+    assert "all well" in done.stdout, done.stdout + done.stderr[-4000:]
