@@ -1,4 +1,8 @@
-"""dbt's own suites, on a lake of its own for each class. One Spark serves them all."""
+"""dbt's own suites, on a lake of its own for each class. One Spark serves them all.
+
+A class says with `catalog` which kind of database its catalog is in; SQLite if it says nothing.
+DuckDB reads what each class leaves.
+"""
 
 from __future__ import annotations
 
@@ -12,21 +16,61 @@ from dbt.adapters.ducklake import DuckLakeAdapter
 from dbt.context.providers import RuntimeDatabaseWrapper
 from dbt.tests.fixtures.project import *  # noqa: F403 - dbt's fixtures
 
+from support.far_reads import FarReader
+from support.lakes import LakeAddress, file_lake
 from support.macros import BORROWED
+from support.sparks import settings
 
 
 @pytest.fixture(scope="class")
-def dbt_profile_target(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def lake_address(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> LakeAddress:
+    """A fresh lake of the kind that the class wants."""
     folder = tmp_path_factory.mktemp("lake")
+    kind = getattr(request.cls, "catalog", "sqlite")
+    if kind != "postgres":
+        return file_lake(kind, folder)
+    database = request.getfixturevalue("new_database")()
+    return LakeAddress("postgres", f"postgres:{database}", f"{folder}/data/")
+
+
+@pytest.fixture(scope="class")
+def dbt_profile_target(lake_address: LakeAddress) -> dict[str, Any]:
+    spark = settings()
     return {
         "type": "ducklake",
-        "catalog": f"sqlite:{folder / 'catalog.sqlite'}",
-        "data_path": f"{folder / 'data'}/",
+        "catalog": lake_address.catalog,
+        "data_path": lake_address.data_path,
         "database": "lake",
         "threads": 4,
-        "spark_master": "local[2]",
-        "spark_config": {"spark.sql.shuffle.partitions": 2, "spark.driver.memory": "1g"},
+        "spark_master": spark.master,
+        "spark_remote": spark.remote,
+        "spark_config": dict(spark.config),
     }
+
+
+@pytest.fixture(scope="session")
+def far_reader() -> Iterator[FarReader]:
+    reader = FarReader()
+    yield reader
+    reader.close()
+
+
+@pytest.fixture(scope="class", autouse=True)
+def duckdb_reads_it_all(
+    request: pytest.FixtureRequest, project: Any, lake_address: LakeAddress, far_reader: FarReader
+) -> Iterator[None]:
+    """After a class's tests, DuckDB reads every relation but those the class names `sparks_own`."""
+    yield
+    project.adapter.cleanup_connections()  # a DuckDB file serves one process at a time
+    if not Path(lake_address.catalog.partition(":")[2] or lake_address.catalog).exists() and (
+        lake_address.kind != "postgres"
+    ):
+        return  # dbt failed, as it was to, before it opened the lake
+    own = getattr(request.cls, "sparks_own", ())
+    failed = far_reader.unreadable(lake_address)
+    assert {name.partition(".")[2] for name in failed} == set(own), failed
 
 
 @pytest.fixture(scope="class", autouse=True)

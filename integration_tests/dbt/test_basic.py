@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from dbt.tests.adapter.aliases.fixtures import MACROS__CAST_SQL, MACROS__EXPECT_VALUE_SQL
 from dbt.tests.adapter.aliases.test_aliases import (
     BaseAliasErrors,
     BaseAliases,
+    BaseSameAliasDifferentDatabases,
     BaseSameAliasDifferentSchemas,
 )
 from dbt.tests.adapter.basic.test_adapter_methods import BaseAdapterMethod
@@ -39,10 +42,7 @@ MACROS = {"cast.sql": MACROS__CAST_SQL + LITERAL, "expect_value.sql": MACROS__EX
 class TestAliases(BaseAliases):
     @pytest.fixture(scope="class")
     def macros(self) -> dict[str, str]:
-        return {
-            "cast.sql": MACROS__CAST_SQL + LITERAL,
-            "expect_value.sql": MACROS__EXPECT_VALUE_SQL,
-        }
+        return MACROS
 
 
 class TestAliasErrors(BaseAliasErrors):
@@ -52,10 +52,27 @@ class TestAliasErrors(BaseAliasErrors):
 class TestSameAliasDifferentSchemas(BaseSameAliasDifferentSchemas):
     @pytest.fixture(scope="class")
     def macros(self) -> dict[str, str]:
-        return {
-            "cast.sql": MACROS__CAST_SQL + LITERAL,
-            "expect_value.sql": MACROS__EXPECT_VALUE_SQL,
+        return MACROS
+
+
+class TestSameAliasDifferentDatabases(BaseSameAliasDifferentDatabases):
+    @pytest.fixture(scope="class")
+    def dbt_profile_target(
+        self, dbt_profile_target: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
+    ) -> dict[str, Any]:
+        catalog = tmp_path_factory.mktemp("other") / "catalog.sqlite"
+        return dbt_profile_target | {
+            "attach": [{"database": "other", "catalog": f"sqlite:{catalog}"}]
         }
+
+    @pytest.fixture(scope="class")
+    def macros(self) -> dict[str, str]:
+        return MACROS
+
+    @pytest.fixture(scope="class")
+    def project_config_update(self, unique_schema: str) -> dict[str, Any]:
+        models = {"alias": "duped_alias", "model_b": {"database": "other"}}
+        return {"models": {"test": models}}
 
 
 class TestAdapterMethods(BaseAdapterMethod):

@@ -13,12 +13,15 @@ from dbt.tests.adapter.basic.test_docs_generate import BaseDocsGenerate, BaseDoc
 from dbt.tests.adapter.basic.test_get_catalog_for_single_relation import (
     BaseGetCatalogForSingleRelation,
 )
+from dbt.tests.adapter.catalog import files
+from dbt.tests.adapter.catalog.relation_types import CatalogRelationTypes
 from dbt.tests.adapter.persist_docs.test_persist_docs import (
     BasePersistDocs,
     BasePersistDocsAllColumnsMissing,
     BasePersistDocsColumnMissing,
     BasePersistDocsCommentOnQuotedColumn,
     BasePersistDocsQuotedColumnCaseSensitive,
+    BasePersistDocsQuotedDescriptionNotAppliedOnMismatch,
 )
 
 
@@ -40,6 +43,31 @@ class TestPersistDocsQuotedColumnCaseSensitive(BasePersistDocsQuotedColumnCaseSe
 
 class TestPersistDocsCommentOnQuotedColumn(BasePersistDocsCommentOnQuotedColumn):
     pass
+
+
+class TestPersistDocsQuotedDescriptionNotAppliedOnMismatch(
+    BasePersistDocsQuotedDescriptionNotAppliedOnMismatch
+):
+    pass
+
+
+class TestCatalogRelationTypes(CatalogRelationTypes):
+    @pytest.fixture(scope="class", autouse=True)
+    def models(self) -> dict[str, str]:
+        return {"my_table.sql": files.MY_TABLE, "my_view.sql": files.MY_VIEW}
+
+    @pytest.mark.parametrize(
+        ("node_name", "relation_type"),
+        [
+            ("seed.test.my_seed", "table"),
+            ("model.test.my_table", "table"),
+            ("model.test.my_view", "view"),
+        ],
+    )
+    def test_relation_types_populate_correctly(
+        self, docs: Any, node_name: str, relation_type: str
+    ) -> None:
+        super().test_relation_types_populate_correctly(docs, node_name, relation_type)
 
 
 _TYPES = {

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from dbt.tests.adapter.incremental.test_incremental_merge_exclude_columns import (
     BaseMergeExcludeColumns,
 )
@@ -27,6 +30,12 @@ class TestIncrementalOnSchemaChange(BaseIncrementalOnSchemaChange):
 
 class TestIncrementalPredicates(BaseIncrementalPredicates):
     pass
+
+
+class TestPredicatesDeleteInsert(BaseIncrementalPredicates):
+    @pytest.fixture(scope="class")
+    def project_config_update(self) -> dict[str, Any]:
+        return {"models": {"+predicates": ["id != 2"], "+incremental_strategy": "delete+insert"}}
 
 
 class TestIncrementalUniqueKey(BaseIncrementalUniqueKey):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,6 +30,20 @@ class TestOperations:
     def test_hooks_are_statements(self, project: Any) -> None:
         _, out = run_dbt_and_capture(["run-operation", "ducklake_options"])
         assert "│ target_file_size │ 10000000 │" in out
+
+    def test_the_report_is_a_page_with_the_models_that_made_the_snapshots(
+        self, project: Any
+    ) -> None:
+        path = Path(project.project_root, "pages", "lake.html")
+        _, out = run_dbt_and_capture(
+            ["run-operation", "ducklake_report", "--args", f"{{path: {path}}}"]
+        )
+        assert f"ducklake_report: {path}" in out
+        assert "model.test.one" in path.read_text()
+
+    def test_a_lake_that_was_built_has_no_fault(self, project: Any) -> None:
+        _, out = run_dbt_and_capture(["run-operation", "ducklake_verify"])
+        assert "verify: 0 rows" in out
 
     def test_what_is_printed(self, project: Any) -> None:
         _, out = run_dbt_and_capture(

@@ -8,7 +8,10 @@ from dbt.tests.adapter.unit_testing.test_invalid_input import BaseUnitTestInvali
 from dbt.tests.adapter.unit_testing.test_quoted_reserved_word_column_names import (
     BaseUnitTestQuotedReservedWordColumnNames,
 )
-from dbt.tests.adapter.unit_testing.test_types import BaseUnitTestingTypes
+from dbt.tests.adapter.unit_testing.test_types import (
+    BaseUnitTestingTypes,
+    BaseUnitTestingVarcharFixtureNoTruncation,
+)
 
 
 class TestUnitTestCaseInsensivity(BaseUnitTestCaseInsensivity):
@@ -21,6 +24,10 @@ class TestUnitTestInvalidInput(BaseUnitTestInvalidInput):
 
 @pytest.mark.skip("its model quotes as PostgreSQL does")
 class TestUnitTestQuotedReservedWordColumnNames(BaseUnitTestQuotedReservedWordColumnNames):
+    pass
+
+
+class TestUnitTestingVarcharFixtureNoTruncation(BaseUnitTestingVarcharFixtureNoTruncation):
     pass
 
 

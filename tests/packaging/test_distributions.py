@@ -20,6 +20,7 @@ KEY_FILES = {
     "dbt/include/ducklake/dbt_project.yml",
     "ducklake_spark/__init__.py",
     "ducklake_spark/py.typed",
+    "ducklake_spark/report/page.html",
 }
 # dbt-core and dbt-adapters own these.
 FOREIGN_FILES = {"dbt/__init__.py", "dbt/adapters/__init__.py", "dbt/include/__init__.py"}

@@ -27,6 +27,7 @@ from dbt_common.events.types import Note
 from dbt_common.exceptions import DbtRuntimeError
 
 from ducklake_spark.doctor import examine
+from ducklake_spark.report import write_report
 from ducklake_spark.scan import shown_type
 from ducklake_spark.spec.names import QualifiedName, fold, split_identifier
 
@@ -164,6 +165,11 @@ class DuckLakeAdapter(SQLAdapter):
             for name, kind in found
         ]
 
+    @available
+    def newest_snapshot(self, relation: BaseRelation) -> int:
+        """The id of the newest snapshot of the lake that a relation is in."""
+        return self.handle.catalog(self._known(relation.database)).at().snapshot.id
+
     @available.parse_list
     def get_columns_in_relation(self, relation: BaseRelation) -> list[DuckLakeColumn]:
         if relation.schema is None or not self.handle.knows(relation.database):
@@ -255,6 +261,12 @@ class DuckLakeAdapter(SQLAdapter):
         """Carry out a CALL, and show its rows as a table."""
         _, cursor = self.connections.add_query(call, auto_begin=False)
         return operation_text(procedure, cursor)
+
+    @available.parse(lambda *a, **k: "")
+    def write_report(self, path: str, database: str | None = None) -> str:
+        """Write the page about the target's lake, or another of the profile; its path."""
+        catalog = self.handle.catalog(database or self.config.credentials.database)
+        return str(write_report(catalog, path))
 
     # --- rows that come from this process ---
 

@@ -1,4 +1,8 @@
-{#- DuckLake's files belong to one table, so a clone is a view of the other relation; with `clone_as: table` it is a copy. -#}
+{#-
+  DuckLake's files belong to one table, so nothing is cloned for free. By default a clone of a table is
+  a view of the snapshot that there is now (`clone_as: snapshot`); it can be a view of the table as it
+  goes on (`clone_as: view`), or a copy (`clone_as: table`).
+-#}
 {% materialization clone, adapter='ducklake' -%}
 
   {%- if not defer_relation -%}
@@ -16,12 +20,18 @@
   {%- endif -%}
 
   {%- set other_relation = load_cached_relation(defer_relation) -%}
-  {%- set as_table = config.get('clone_as', 'view') == 'table' and other_relation and other_relation.is_table -%}
+  {%- set clone_as = config.get('clone_as', 'snapshot') -%}
+  {%- if clone_as not in ('snapshot', 'view', 'table') -%}
+    {% do exceptions.raise_compiler_error("clone_as must be snapshot, view or table, not '" ~ clone_as ~ "'") %}
+  {%- endif -%}
+  {%- set is_table = other_relation is not none and other_relation.is_table -%}
+  {%- set as_table = is_table and clone_as == 'table' -%}
   {%- set target_relation = this.incorporate(type='table' if as_table else 'view') -%}
 
   {% call statement('main') -%}
     create or replace {{ target_relation.type }} {{ target_relation.render() }} as
     select * from {{ defer_relation.render() }}
+    {%- if is_table and clone_as == 'snapshot' %} version as of {{ adapter.newest_snapshot(defer_relation) }}{% endif %}
   {%- endcall %}
   {%- if existing_relation is not none and existing_relation.type != target_relation.type -%}
     {% do adapter.cache_dropped(existing_relation) %}
