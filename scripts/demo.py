@@ -85,8 +85,8 @@ def build() -> None:
         if kind in ("model", "seed", "snapshot"):
             response = result["adapter_response"].get("_message", "")
             print(f"  {kind:<9}{name.partition('.')[2]:<19}{response}")
-        else:
-            passed += result["status"] in ("pass", "success")
+        elif kind in ("test", "unit_test"):
+            passed += result["status"] == "pass"
     print(f"  and {passed} tests passed")
 
 
