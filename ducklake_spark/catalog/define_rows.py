@@ -249,7 +249,12 @@ def _add_column_tags(batch: Batch, before: Table | None, after: Table, table_id:
     t = tables.column_tag.c
     for column_id, key in ends:
         batch.end(tables.column_tag, t.table_id == table_id, t.column_id == column_id, t.key == key)
+    known = {column.id for column in before.walk()} if before else set()
     for column_id, key in begins:
+        if before is not None and column_id not in known:
+            # One that comes back, and DuckDB leaves the tags of a dropped column as they are.
+            mine = (t.table_id == table_id, t.column_id == column_id, t.key == key)
+            batch.end(tables.column_tag, *mine)
         batch.begin(
             tables.column_tag,
             table_id=table_id,

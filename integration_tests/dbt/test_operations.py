@@ -14,7 +14,7 @@ select 1 as id
 """
 _PLAIN = """
 {{ config(materialized='table') }}
-select id from range(10)
+select 1 as id
 """
 _BROKEN = """
 {{ config(
