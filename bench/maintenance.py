@@ -1,6 +1,6 @@
-"""Measures maintenance: many small files merged, many snapshots expired.
+"""Measures maintenance: many small files merged. `expire.py` forgets many snapshots.
 
-    python bench/maintenance.py [--files 2000] [--rows 1000] [--snapshots 10000]
+    python bench/maintenance.py [--files 2000] [--rows 1000]
 
 The merge stands beside what plain Spark needs to read the same files and write their rows, to as
 many files as the merge makes and to as many as Spark likes. Exits with 1 if a bar is missed.
@@ -9,24 +9,21 @@ many files as the merge makes and to as many as Spark likes. Exits with 1 if a b
 from __future__ import annotations
 
 import argparse
-import datetime
 import sys
 from pathlib import Path
 
 _ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(_ROOT), str(_ROOT / "integration_tests")]
 
-from big_lake import Size, fill  # noqa: E402 - the path comes first
-from lakes import lakes, working_folder  # noqa: E402
+from lakes import working_folder  # noqa: E402 - the path comes first
 from timing import clocked, machine  # noqa: E402
 
-from ducklake_spark.maintain import expire_snapshots, merge_adjacent_files  # noqa: E402
+from ducklake_spark.maintain import merge_adjacent_files  # noqa: E402
 from ducklake_spark.session import Session, SparkSettings  # noqa: E402
 from support.lakes import LakeAddress, file_lake  # noqa: E402
 from support.oracle import Oracle  # noqa: E402
 
 _MERGE_BAR = 1.5
-_EXPIRE_BAR_S = 5.0
 _COLUMNS = (
     "i AS id, i % 97 AS customer, 'product ' || (i % 1013) AS product, "
     "(i % 10007)::DECIMAL(12, 2) / 7 AS amount, TIMESTAMP '2026-01-01' + to_seconds(i) AS at"
@@ -39,39 +36,15 @@ def main() -> int:
     )
     parser.add_argument("--files", type=int, default=2_000)
     parser.add_argument("--rows", type=int, default=1_000, help="rows of a file")
-    parser.add_argument("--snapshots", type=int, default=10_000)
     parser.add_argument("--master", default="local[*]")
     options = parser.parse_args()
     with working_folder() as folder:
         for fact in machine(folder):
             print(fact)
-        missed = [_expire(kind, folder, options.snapshots) for kind in ("sqlite", "postgres")]
         with Session.open(SparkSettings(master=options.master)) as session:
-            missed.append(_merge(session, folder, options.files, options.rows))
+            missed = _merge(session, folder, options.files, options.rows)
         print("\n".join(machine(folder)[-2:]))
-    return int(any(missed))
-
-
-def _expire(kind: str, folder: Path, snapshots: int) -> bool:
-    """Expire all but the newest snapshot of a lake in which every tenth file has ended since."""
-    size = Size(tables=100, snapshots=snapshots, files=10 * snapshots)
-    with lakes(kind, folder, ("expiry",)) as (lake,):
-        lake.open().close()
-        fill(lake, size)
-        lake.sql(
-            "UPDATE ducklake_data_file SET end_snapshot = begin_snapshot + 5 "
-            f"WHERE data_file_id % 10 = 0 AND begin_snapshot < {snapshots - 10}"
-        )
-        now = datetime.datetime.now(datetime.UTC)
-        with lake.open() as catalog:
-            seconds = clocked(lambda: expire_snapshots(catalog, older_than=now)) / 1000
-            left = len(catalog.commits())
-    print(
-        f"{kind}: expiring all but {left} of {snapshots:,} snapshots, a tenth of {size.files:,} "
-        f"files with them: {seconds:.2f} s, bar {_EXPIRE_BAR_S:.0f}",
-        flush=True,
-    )
-    return seconds > _EXPIRE_BAR_S
+    return int(missed)
 
 
 def _merge(session: Session, folder: Path, files: int, rows: int) -> bool:

@@ -26,6 +26,7 @@ from ducklake_spark.catalog.reader import SnapshotReader
 from ducklake_spark.catalog.retries import repeatedly
 from ducklake_spark.catalog.store import LakeFacts, Store, open_store
 from ducklake_spark.catalog.transaction import Transaction
+from ducklake_spark.catalog.usage import LakeUsage, read_usage
 from ducklake_spark.config import CatalogAddress, CommitSettings, parse_catalog
 from ducklake_spark.errors import ConfigError
 from ducklake_spark.spec.faults import Fault
@@ -97,6 +98,11 @@ class Catalog:
         self._store.close()
 
     @property
+    def address(self) -> str:
+        """Where the catalog is, for people to read; without a password."""
+        return self._store.database.describe()
+
+    @property
     def data_path(self) -> str:
         """The complete path below which the lake's files lie."""
         return self._facts.data_path
@@ -146,6 +152,11 @@ class Catalog:
         with self._store.reading() as connection:
             path, database = self._facts.data_path, self._store.database
             return list(find_faults(connection, database, path, schema=schema, table=table))
+
+    def usage(self) -> LakeUsage:
+        """What the lake holds, and what room that takes."""
+        with self._store.reading() as connection:
+            return read_usage(connection, self._store.database)
 
     def relations(self) -> dict[int, QualifiedName]:
         """The newest name of everything that ever had an id, by the id."""

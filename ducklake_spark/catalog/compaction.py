@@ -91,3 +91,11 @@ def kinds_of(compactions: Sequence[Compaction]) -> list[Kind]:
                     kinds[Kind.DELETED_FROM_TABLE] = None
                 kinds[Kind.INLINE_FLUSH] = None
     return list(kinds)
+
+
+def files_of(compactions: Sequence[Compaction]) -> list[NewDataFile]:
+    """The data files that compactions made."""
+    made: list[MovedRows | None] = []
+    for compaction in compactions:
+        made += compaction.made if isinstance(compaction, Flush) else [compaction.made]
+    return [moved.file for moved in made if moved is not None]

@@ -16,6 +16,7 @@ from ducklake_spark.catalog.compaction import (
     Merge,
     MovedRows,
     Rewrite,
+    files_of,
     kinds_of,
 )
 from ducklake_spark.catalog.dialects import CatalogDatabase
@@ -38,7 +39,7 @@ _ABOUT_FILES = (
 
 @dataclass(slots=True)
 class CompactionRows:
-    """The rows of one table's compactions. The table's statistics hold for the moved rows too."""
+    """The rows of one table's compactions. Its bounds hold for the moved rows, too."""
 
     batch: Batch
     connection: Connection
@@ -48,6 +49,7 @@ class CompactionRows:
 
     def add(self, compactions: Sequence[Compaction]) -> None:
         self.batch.changes += [Change(kind, self.table.id) for kind in kinds_of(compactions)]
+        self._grow(sum(new.file_size_bytes for new in files_of(compactions)))
         for compaction in compactions:
             match compaction:
                 case Merge(sources=sources, made=made):
@@ -122,7 +124,6 @@ class CompactionRows:
                 self.batch.statements.append(delete(d).where(d.c.delete_file_id == old.id))
                 self._schedule(old.id, old.path)
             self._add_deletes(file_id, deletes)
-        self._grow(sum(made.file.file_size_bytes for made in flush.made))
         self._empty_inlined_tables(flush.up_to)
 
     def _add_deletes(self, data_file_id: int, deletes: HistoricDeletes) -> None:

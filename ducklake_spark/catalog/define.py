@@ -54,6 +54,10 @@ class Definer(LocalReader):
                 f"The transaction has {self._ended} already.", hint="Begin a new one."
             )
 
+    def new_id(self) -> int:
+        """An id for what is made here, until it is committed."""
+        return next(self._local_ids)
+
     # --- schemas ---
 
     def create_schema(self, name: str) -> Schema:

@@ -14,7 +14,7 @@ from ducklake_spark.spec.changes import Change
 from ducklake_spark.spec.changes import ChangeKind as Kind
 from ducklake_spark.spec.model import Column, Macro, Schema, Table, View
 from ducklake_spark.spec.names import QualifiedName, quote
-from ducklake_spark.spec.types import DataType, Primitive
+from ducklake_spark.spec.types import DataType, Primitive, parse_type, widens_to
 
 
 def add_definitions(batch: Batch, changes: LocalChanges) -> None:
@@ -141,7 +141,11 @@ _MISLEADING = {("float32", "float64"), ("timestamp", "timestamptz")}
 
 
 def _misleads(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    return (old["column_type"], new["column_type"]) in _MISLEADING
+    types = old["column_type"], new["column_type"]
+    if types[0] == types[1]:
+        return False
+    # A narrower type, of a rollback, may not even be able to hold them.
+    return types in _MISLEADING or not widens_to(parse_type(types[0]), parse_type(types[1]))
 
 
 def _forget_statistics(batch: Batch, table_id: int, column_ids: list[int]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ducklake_spark.catalog import Catalog
 from ducklake_spark.lake import Lake
 from ducklake_spark.session import SparkSettings
 from ducklake_spark.spec.names import backticked, fold
@@ -32,6 +33,15 @@ class Connection:
     author: str | None = None
     spark: SparkSettings = field(default_factory=SparkSettings)
     attached: tuple[Attached, ...] = ()
+
+    def open_catalog(self) -> Catalog:
+        """Open the first lake's catalog alone, to look at: without Spark, and none is created."""
+        return Catalog.open(
+            self.catalog,
+            data_path=self.data_path,
+            metadata_schema=self.metadata_schema,
+            read_only=True,
+        )
 
     def open(self) -> Lake:
         """Open the lakes, and start Spark."""

@@ -12,21 +12,23 @@ from ducklake_spark.cli.connection import Connection
 from ducklake_spark.cli.output import FORMATS, show, show_rows
 from ducklake_spark.cli.profiles import read_profile
 from ducklake_spark.cli.shell import Shell
+from ducklake_spark.doctor import examine
 from ducklake_spark.errors import ConfigError, DuckLakeError
 from ducklake_spark.lake import Lake
+from ducklake_spark.report import write_report
 from ducklake_spark.sql import split_statements
 
-_Command = Callable[[Lake, Connection, argparse.Namespace], None]
+# Gives the exit code.
+_Command = Callable[[Connection, argparse.Namespace], int]
+_LakeCommand = Callable[[Lake, Connection, argparse.Namespace], None]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run `ducklake`; the return value is the exit code."""
     given = _parser().parse_args(arguments)
-    run: _Command = given.run
     try:
-        connection = _connection(given)
-        with connection.open() as lake:
-            run(lake, connection, given)
+        run: _Command = given.run
+        return run(_connection(given), given)
     except DuckLakeError as error:
         print(f"ducklake: {' '.join(str(error).split())}", file=sys.stderr)  # noqa: T201
         return 1
@@ -35,7 +37,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return 130
-    return 0
+
+
+def _with_spark(command: _LakeCommand) -> _Command:
+    """A command on an open lake, which takes a Spark."""
+
+    def run(connection: Connection, given: argparse.Namespace) -> int:
+        with connection.open() as lake:
+            command(lake, connection, given)
+        return 0
+
+    return run
 
 
 # --- commands ---
@@ -75,6 +87,25 @@ def _tables(lake: Lake, _: Connection, given: argparse.Namespace) -> None:
     show_rows(["schema", "name", "kind"], sorted(rows), given.format, given.limit)
 
 
+def _report(connection: Connection, given: argparse.Namespace) -> int:
+    with connection.open_catalog() as catalog:
+        print(write_report(catalog, given.output))  # noqa: T201
+    return 0
+
+
+def _doctor(connection: Connection, _: argparse.Namespace) -> int:
+    ill = 0
+    for finding in examine(
+        connection.catalog,
+        connection.data_path,
+        connection.spark,
+        metadata_schema=connection.metadata_schema,
+    ):
+        print(finding)  # noqa: T201
+        ill += not finding.is_well
+    return 1 if ill else 0
+
+
 # --- arguments ---
 
 
@@ -86,7 +117,7 @@ def _parser() -> argparse.ArgumentParser:
         "as dbt does.",
     )
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    listed: list[tuple[str, _Command, str]] = [
+    listed: list[tuple[str, _LakeCommand, str]] = [
         ("sql", _sql, "run statements, which semicolons end"),
         ("shell", _shell, "type statements, each ended by a semicolon"),
         ("snapshots", _snapshots, "the history of the lake, newest first"),
@@ -94,14 +125,44 @@ def _parser() -> argparse.ArgumentParser:
     ]
     for name, run, summary in listed:
         command = commands.add_parser(name, help=summary, description=summary)
-        command.set_defaults(run=run)
-        _add_options(command)
+        command.set_defaults(run=_with_spark(run))
+        _add_lake_options(command)
+        _add_spark_options(command)
+        _add_output_options(command)
         if name == "sql":
             command.add_argument("statements", help="the statements; - reads them from stdin")
+    summary = "the lake as an HTML page: sizes, history, what maintenance would gain"
+    report = commands.add_parser("report", help=summary, description=summary)
+    report.set_defaults(run=_report, master=None, remote=None)
+    _add_lake_options(report)
+    report.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("lake-report.html"),
+        help="the page's file (default: lake-report.html)",
+    )
+    summary = "whether Java, Spark, the catalog and the data path are as they should be"
+    doctor = commands.add_parser("doctor", help=summary, description=summary)
+    doctor.set_defaults(run=_doctor)
+    _add_lake_options(doctor)
+    _add_spark_options(doctor)
     return parser
 
 
-def _add_options(command: argparse.ArgumentParser) -> None:
+def _add_spark_options(command: argparse.ArgumentParser) -> None:
+    spark = command.add_argument_group("which Spark")
+    spark.add_argument("--master", help="where Spark runs (default: local[*])")
+    spark.add_argument("--remote", help="a Spark Connect server, sc://host:15002")
+
+
+def _add_output_options(command: argparse.ArgumentParser) -> None:
+    shown = command.add_argument_group("what is shown")
+    shown.add_argument("--limit", type=int, default=100, help="at most so many rows (default: 100)")
+    shown.add_argument("--format", choices=FORMATS, default="table", help="default: table")
+
+
+def _add_lake_options(command: argparse.ArgumentParser) -> None:
     where = command.add_argument_group("which lake")
     where.add_argument("--catalog", help="what DuckDB's ATTACH takes after ducklake:")
     where.add_argument("--data-path", help="where a new lake keeps its files")
@@ -110,12 +171,6 @@ def _add_options(command: argparse.ArgumentParser) -> None:
     where.add_argument("--profile", help="a profile of profiles.yml")
     where.add_argument("--target", help="an output of the profile")
     where.add_argument("--profiles-dir", type=Path, help="the folder of profiles.yml")
-    spark = command.add_argument_group("which Spark")
-    spark.add_argument("--master", help="where Spark runs (default: local[*])")
-    spark.add_argument("--remote", help="a Spark Connect server, sc://host:15002")
-    shown = command.add_argument_group("what is shown")
-    shown.add_argument("--limit", type=int, default=100, help="at most so many rows (default: 100)")
-    shown.add_argument("--format", choices=FORMATS, default="table", help="default: table")
 
 
 def _connection(given: argparse.Namespace) -> Connection:

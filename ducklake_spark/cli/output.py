@@ -8,11 +8,11 @@ import sys
 from collections.abc import Sequence
 from typing import Any, TextIO
 
+from ducklake_spark.spec.sizes import size_text
 from ducklake_spark.sql import Outcome, Result
 
 FORMATS = ("table", "csv", "json")
 _WIDEST = 60
-_UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
 def show(result: Result, shape: str, limit: int) -> None:
@@ -41,19 +41,11 @@ def outcome_text(outcome: Outcome) -> str:
               "deleted": outcome.rows_deleted}  # fmt: skip
     parts = [f"{count:,} rows {what}" for what, count in counts.items() if count]
     if outcome.files:
-        size = _size(outcome.bytes)
+        size = size_text(outcome.bytes)
         parts.append(f"{outcome.files:,} file{'s' if outcome.files > 1 else ''} of {size}")
     if outcome.snapshot_id is not None:
         parts.append(f"snapshot {outcome.snapshot_id}")
     return f"{outcome.operation}: {', '.join(parts)}" if parts else outcome.operation
-
-
-def _size(count: float) -> str:
-    for unit in _UNITS[:-1]:
-        if count < 1000:
-            return f"{count:.3g} {unit}"
-        count /= 1000
-    return f"{count:.3g} {_UNITS[-1]}"
 
 
 def table_text(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

@@ -25,6 +25,7 @@ from ducklake_spark.maintain.information import (
 from ducklake_spark.maintain.merge import merge_adjacent_files
 from ducklake_spark.maintain.orphans import OrphanedFile, delete_orphaned_files
 from ducklake_spark.maintain.rewrite import rewrite_data_files
+from ducklake_spark.maintain.rollback import RolledBack, rollback
 from ducklake_spark.maintain.settings import (
     IndexRow,
     OptionRow,
@@ -44,6 +45,7 @@ __all__ = [
     "IndexRow",
     "OptionRow",
     "OrphanedFile",
+    "RolledBack",
     "SnapshotRow",
     "TableInfo",
     "add_data_files",
@@ -57,6 +59,7 @@ __all__ = [
     "merge_adjacent_files",
     "options",
     "rewrite_data_files",
+    "rollback",
     "set_option",
     "snapshots",
     "table_info",

@@ -57,7 +57,8 @@ def compact_tables(
             hint="Compact it with DuckDB.",
         )
     if table_name is not None:
-        return _with_retries(catalog, session, named(table_name, schema), work)
+        with session.sibling(writes_field_ids=True) as own:
+            return _with_retries(catalog, own, named(table_name, schema), work)
     reader = catalog.at()
     names = [table.name for table in tables_of(reader, schema=schema) if _is_willing(reader, table)]
     with _Sessions(session) as sessions:
@@ -87,7 +88,9 @@ class _Sessions:
     @property
     def own(self) -> Session:
         if not hasattr(self._local, "session"):
-            self._local.session = self._open.enter_context(Session(self._session.spark))
+            self._local.session = self._open.enter_context(
+                self._session.sibling(writes_field_ids=True)
+            )
         session: Session = self._local.session
         return session
 

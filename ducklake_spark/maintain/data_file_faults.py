@@ -29,7 +29,7 @@ _ALSO = {
     "uuid": {"varchar", "blob"},
     "json": {"varchar", "blob"},
     "varchar": {"json", "blob"},
-    "time": {"varchar", "int64"},
+    "time": {"varchar", "int64", "timestamp"},  # a timestamp is what Spark makes of it
     "time_ns": {"varchar", "time", "int64"},
     "timetz": {"varchar", "time", "int64"},
     "interval": {"varchar", "blob"},

@@ -8,7 +8,7 @@ from ducklake_spark.catalog import Catalog
 from ducklake_spark.errors import ConfigError, NotFoundError, RefusedError
 from ducklake_spark.maintain.information import SnapshotRow
 from ducklake_spark.spec.model import Commit
-from ducklake_spark.spec.moments import Moment, moment_of
+from ducklake_spark.spec.moments import Moment, moment_of, utc_now
 
 
 def expire_snapshots(
@@ -43,7 +43,7 @@ def _limit(catalog: Catalog, older_than: Moment | None) -> datetime.datetime:
             hint="Give older_than, such as '7 days', or versions, or set the option "
             "expire_older_than.",
         )
-    return moment_of(chosen, now=datetime.datetime.now(datetime.UTC))
+    return moment_of(chosen, now=utc_now())
 
 
 def _named(versions: list[int], history: list[Commit], newest: Commit) -> list[Commit]:

@@ -21,13 +21,14 @@ from pyspark.sql import SparkSession
 from ducklake_spark.errors import ConfigError
 from ducklake_spark.session.launch import quiet_start
 
+_WRITES_FIELD_IDS = "spark.sql.parquet.fieldId.write.enabled"
 # What must hold whatever the user configures: files are read by field id and written the way
 # DuckDB reads them, and no calendar or time zone of this machine leaks into data.
 _REQUIRED = {
     "spark.sql.parquet.fieldId.read.enabled": "true",
     # A column read from a lake carries its id there into the frame: in another table it is another
     # column's. What Spark writes is found by name, through the table's mapping.
-    "spark.sql.parquet.fieldId.write.enabled": "false",
+    _WRITES_FIELD_IDS: "false",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
@@ -114,9 +115,15 @@ class Session:
         session.spark.sparkContext.setLogLevel("OFF")
         return session
 
-    def sibling(self) -> Session:
-        """Another session on the same Spark, with the same settings."""
-        return Session(self.spark, self._config)
+    def sibling(self, *, writes_field_ids: bool = False) -> Session:
+        """Another session on the same Spark, with the same settings.
+
+        `writes_field_ids`: for those who say themselves which id each column of a file gets.
+        """
+        other = Session(self.spark, self._config)
+        if writes_field_ids:
+            other.spark.conf.set(_WRITES_FIELD_IDS, "true")
+        return other
 
     @property
     def is_connect(self) -> bool:

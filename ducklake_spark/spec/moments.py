@@ -44,6 +44,10 @@ def is_duration(text: str) -> bool:
     return _DURATION.fullmatch(text) is not None
 
 
+def utc_now() -> datetime.datetime:
+    return datetime.datetime.now(datetime.UTC)
+
+
 def moment_of(
     value: Moment, *, now: datetime.datetime, zone: datetime.tzinfo = datetime.UTC
 ) -> datetime.datetime:

@@ -13,7 +13,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from ducklake_spark.errors import StatementError
-from ducklake_spark.spec.moments import Moment, moment_of
+from ducklake_spark.spec.moments import Moment, moment_of, utc_now
 from ducklake_spark.sql.parse_changes import arguments
 from ducklake_spark.sql.scope import Scope
 from ducklake_spark.sql.tokens import Cursor, literal, quoted
@@ -193,7 +193,7 @@ def _converted(value: Any, wanted: Any, zone: str) -> Any:
 def _moment(value: Any, zone: str) -> datetime.datetime | None:
     if not isinstance(value, get_args(Moment)):
         return None
-    return moment_of(value, now=datetime.datetime.now(datetime.UTC), zone=_zone(zone))
+    return moment_of(value, now=utc_now(), zone=_zone(zone))
 
 
 def _zone(name: str) -> datetime.tzinfo:

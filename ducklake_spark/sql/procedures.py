@@ -190,6 +190,7 @@ PROCEDURES: Mapping[str, Procedure] = {
         _procedure(maintain.rewrite_data_files, On.ITSELF, spark=True),
         _procedure(maintain.flush_inlined_data, On.ITSELF, spark=True),
         _procedure(maintain.checkpoint, On.ITSELF, spark=True),
+        _procedure(maintain.rollback, On.ITSELF, spark=True),
         _procedure(maintain.verify, On.COMMITTED),
     )
 }

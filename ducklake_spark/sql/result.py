@@ -27,6 +27,8 @@ class Outcome:
 
     @property
     def rows_affected(self) -> int:
+        if self.operation == "INSERT OVERWRITE":
+            return self.rows_inserted  # like CREATE OR REPLACE TABLE: not what was there before
         return self.rows_inserted + self.rows_updated + self.rows_deleted
 
     def frame(self, session: Session) -> DataFrame:

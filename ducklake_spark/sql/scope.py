@@ -243,9 +243,9 @@ class Scope:
 
     def moment(self, expression: str) -> datetime.datetime:
         """The point in time that an expression of Spark's names."""
-        query = f"SELECT CAST({expression} AS TIMESTAMP) AS t"
+        query = self.splice(f"SELECT CAST({expression} AS TIMESTAMP) AS t")
         try:
-            found = self.run(Spliced(query, query)).toArrow()["t"][0].as_py()
+            found = self.run(query).toArrow()["t"][0].as_py()
         except SPARK_ERRORS as error:
             raise query_error(error) from error
         if found is None:

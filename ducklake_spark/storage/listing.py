@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,6 +14,8 @@ from pyarrow import fs
 
 from ducklake_spark.spec.paths import canonical, is_inside, is_remote, join
 from ducklake_spark.storage.filesystem import locate
+
+_THREADS = 16  # they wait for the store most of the time
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,19 @@ def _local_files(folder: Path) -> Iterator[ListedFile]:
             found = path.stat()
             modified = datetime.datetime.fromtimestamp(found.st_mtime, datetime.UTC)
             yield ListedFile(str(path), found.st_size, modified)
+
+
+def missing_files(paths: Iterable[str]) -> list[str]:
+    """Those of the files that are not there."""
+
+    def is_missing(path: str) -> bool:
+        file_system, inner = locate(path)
+        return bool(file_system.get_file_info(inner).type != fs.FileType.File)
+
+    listed = list(paths)
+    with ThreadPoolExecutor(_THREADS) as pool:
+        gone = list(pool.map(is_missing, listed))
+    return [path for path, missing in zip(listed, gone, strict=True) if missing]
 
 
 def identities(paths: Iterable[str]) -> Iterator[str]:

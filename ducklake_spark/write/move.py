@@ -16,14 +16,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from ducklake_spark.errors import UnsupportedFeatureError
+from ducklake_spark.errors import ConfigError, UnsupportedFeatureError
 from ducklake_spark.scan import ROW_ID, SNAPSHOT_ID, STORED
 from ducklake_spark.scan.types import FIELD_ID, encoded, spark_type_of
 from ducklake_spark.spec.model import Column, NewDataFile, Table
 from ducklake_spark.spec.names import backticked, fold, uuid7
 from ducklake_spark.spec.paths import StoredPath
 from ducklake_spark.storage.filesystem import list_files, move_file, remove_file, remove_tree
-from ducklake_spark.storage.footers import describe_file
+from ducklake_spark.storage.footers import described, field_id, leaves_of, read_footer
 from ducklake_spark.storage.hadoop import hadoop_path
 from ducklake_spark.write.layout import sort_order
 from ducklake_spark.write.options import writer_options
@@ -56,7 +56,8 @@ def stage_moved(
 ) -> dict[int, NewDataFile]:
     """Write rows to one file per TARGET, below the directory that is given for it.
 
-    The frame has the columns given, ROW_ID, TARGET, and SNAPSHOT_ID where the files shall have it.
+    The frame has the columns given, ROW_ID, TARGET, and SNAPSHOT_ID where the files shall have it;
+    its session must write field ids.
     """
     folder = f"ducklake-{uuid7()}/"
     lineage = [name for name in STORED if name in frame.columns]
@@ -125,9 +126,9 @@ def _with_field_ids(rows: DataFrame, table: Table) -> DataFrame:
             if column.children:  # a cast carries the ids of the fields
                 value = value.cast(_type_with_ids(schema[column.name], column))
             yield value.alias(column.name, metadata={FIELD_ID: column.id})
-        for name, (stored, field_id) in STORED.items():
+        for name, (stored, known_id) in STORED.items():
             if name in schema:
-                yield F.col(name).alias(stored, metadata={FIELD_ID: field_id})
+                yield F.col(name).alias(stored, metadata={FIELD_ID: known_id})
 
     return rows.select(*values(), TARGET)
 
@@ -156,7 +157,13 @@ def _described(
     }
 
     def settle(path: StoredPath) -> NewDataFile:
-        new = describe_file(table.location, path, columns)
+        footer = read_footer(path.under(table.location))
+        if any(field_id(field) is None for field in footer.schema):
+            raise ConfigError(  # DuckDB would take its columns by their place (rule 7)
+                f"Spark wrote a file of {table.name} without field ids.",
+                hint="Take a session for this: Session.sibling(writes_field_ids=True).",
+            )
+        new = described(path, footer, leaves_of(footer.schema, columns))
         move_file(path.under(table.location), places[path].under(table.location))
         return replace(new, path=places[path])
 

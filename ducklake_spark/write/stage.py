@@ -110,6 +110,10 @@ def stage(
         if files and seen is not None:  # of nothing Spark keeps no counts
             _refuse_nulls(seen.get, table)
             files = [_with_nan(file, seen.get) for file in files]
+        if with_row_ids:
+            # With a start of their own, DuckDB's merge takes them for neighbours of other files and
+            # numbers their rows anew.
+            files = [replace(file, takes_row_ids=False) for file in files]
         if partition_columns:
             files = _moved(table, files, options)
     except BaseException:

@@ -169,6 +169,18 @@ def test_a_sorted_table_is_merged_in_its_order(local: LakeAddress, session: Sess
         assert found == sorted(found, key=lambda row: (row[1], row[0]), reverse=True)
 
 
+def test_names_that_need_quotes(local: LakeAddress, session: Session) -> None:
+    prepared(
+        local,
+        'ALTER TABLE t RENAME k TO "a.b c"',
+        """ALTER TABLE t RENAME s TO "it's" """,
+        'ALTER TABLE t SET SORTED BY ("a.b c" DESC)',
+        *inserts(0, 2),
+    )
+    with unharmed(local):
+        merged(local, session)
+
+
 def test_files_with_deletes_are_left_alone(local: LakeAddress, session: Session) -> None:
     prepared(local, *inserts(0, 3), "DELETE FROM t WHERE k = 5")
     with unharmed(local):

@@ -106,8 +106,8 @@ _SPOILED: list[tuple[str, str, _Spoil]] = [
         "file-statistics-wrong",
         "main.events",
         lambda lake: lake.sql(
-            "UPDATE ducklake_file_column_stats SET min_value = '7' "
-            "WHERE data_file_id = 11 AND column_id = 1"
+            "UPDATE ducklake_file_column_stats SET min_value = '57' "
+            "WHERE data_file_id = 12 AND column_id = 1"
         ),
     ),
     ("file-missing", "sales.orders", lambda lake: _delete_file(lake).unlink()),

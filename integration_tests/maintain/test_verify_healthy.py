@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
 import pytest
 
 from ducklake_spark.maintain import verify
+from support.budget import FULL
 from support.histories import History, play
 from support.lakes import LakeAddress
 from support.sound_lake import make_sound_lake
@@ -15,8 +15,13 @@ from support.twin_types import HISTORIES
 from support.twins import Twins
 
 # What DuckDB 1.5.5 leaves behind itself.
-_OF_DUCKDB = {"table-statistics-narrow", "table-statistics-hollow", "two-delete-files"}
-_SEEDS = range(40) if os.environ.get("DUCKLAKE_TEST_FULL") else range(100, 104)
+_OF_DUCKDB = {
+    "outlives-its-owner",
+    "table-statistics-hollow",
+    "table-statistics-narrow",
+    "two-delete-files",
+}
+_SEEDS = range(40) if FULL else range(100, 104)
 _LAKES = [*(("sqlite", seed) for seed in _SEEDS), ("postgres", 1100), ("duckdb", 2100)]
 
 

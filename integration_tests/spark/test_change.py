@@ -140,3 +140,18 @@ def test_a_target_row_matched_twice_is_an_error_and_changes_nothing(
         ):
             merge(session, tx, "t", source, "target.id = source.id", [clause])
         assert catalog.snapshot() == before
+
+
+def test_updated_rows_keep_their_ids_when_duckdb_merges_their_file(
+    lake: LakeAddress, session: Session
+) -> None:
+    with Oracle(lake) as duck:
+        duck.run("CALL lake.set_option('data_inlining_row_limit', 0)", CREATE)
+        duck.run(f"INSERT INTO t SELECT {ROW} FROM range(3) r(i)")
+        duck.run(f"INSERT INTO t SELECT {ROW} FROM range(3, 6) r(i)")
+    with lake.open() as catalog, catalog.transaction() as tx:
+        update(session, tx, "t", {"v": "v + 1"}, "id = 1")
+    with Oracle(lake) as duck:
+        before = duck_rows(duck, duck.snapshots()[-1])
+        assert duck.rows("CALL ducklake_merge_adjacent_files('lake')") == [("main", "t", 2, 1)]
+        assert duck_rows(duck, duck.snapshots()[-1]) == before

@@ -143,7 +143,9 @@ def test_time_travel_for_each_reference(own: SqlLake) -> None:
     assert own.rows(query) == [(4,)]
     assert own.rows(f"SELECT count(*) FROM t VERSION AS OF {before} WHERE t.id < 4") == [(4,)]
     for text in (f"'{moment.isoformat()}'", f"TIMESTAMP '{moment.isoformat()}'",
-                 "current_timestamp() - INTERVAL 0 SECONDS"):  # fmt: skip
+                 "current_timestamp() - INTERVAL 0 SECONDS",
+                 f"(SELECT snapshot_time FROM lake.snapshots() WHERE snapshot_id = {before})",
+                 ):  # fmt: skip
         expected = 6 if "current" in text else 10
         assert own.rows(f"SELECT count(*) FROM main.t TIMESTAMP AS OF {text}") == [(expected,)]
 

@@ -14,7 +14,8 @@ def test_a_lake_that_spark_wrote_has_no_fault(on: SqlLake) -> None:
         "s STRUCT<a: INT, b: ARRAY<STRING>>, u TIMESTAMP, d DECIMAL(12, 3)) "
         "PARTITIONED BY (bucket(2, id))",
         "INSERT INTO lake.main.t SELECT id, array(id, NULL), map('k', id / 2), "
-        "struct(id, array('x')), timestamp '2026-01-01 00:00:00', id FROM range(40)",
+        "named_struct('a', id, 'b', array('x')), timestamp '2026-01-01 00:00:00', id "
+        "FROM range(40)",
         "DELETE FROM lake.main.t WHERE id % 7 = 0",
         "UPDATE lake.main.t SET d = NULL WHERE id = 5",
         "MERGE INTO lake.main.t USING (SELECT 8 AS id UNION SELECT 90) n ON t.id = n.id "
@@ -24,6 +25,10 @@ def test_a_lake_that_spark_wrote_has_no_fault(on: SqlLake) -> None:
         "CREATE TABLE lake.main.other AS SELECT * FROM lake.main.t",
         "INSERT OVERWRITE lake.main.other SELECT * FROM lake.main.t WHERE id < 9",
     )
+    on.duck_runs(
+        "CREATE TABLE times AS SELECT i::INTEGER AS k, TIME '10:00:00' AS tm FROM range(20) r(i)"
+    )
+    on.run("UPDATE lake.main.times SET k = 50 WHERE k = 3")
     assert on.rows("CALL lake.verify()") == []
 
 

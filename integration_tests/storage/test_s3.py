@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from ducklake_spark.catalog import Catalog, Field
+from ducklake_spark.maintain import cleanup_old_files, delete_orphaned_files, expire_snapshots
 from ducklake_spark.spec.paths import StoredPath
 from ducklake_spark.storage.delete_files import read_delete_file, stage_delete
 from ducklake_spark.storage.filesystem import (
@@ -90,3 +91,32 @@ def test_a_lake_on_s3_takes_files_and_deletes(bucket: str, tmp_path: Path) -> No
         assert file.delete_file is not None
         assert read_delete_file(file.delete_file)["pos"].to_pylist() == [1, 2]
         assert len(list_files(f"{data_path}main/t/")) == 3
+
+
+def test_upkeep_on_s3(bucket: str, tmp_path: Path) -> None:
+    data_path = f"s3://{bucket}/lake/"
+    with Catalog.open(f"sqlite:{tmp_path}/catalog.sqlite", data_path=data_path) as catalog:
+        with catalog.transaction() as tx:
+            table = tx.create_table("t", [Field("id", "int64")])
+        for number, name in enumerate(("a b%20=é", "two")):
+            path = StoredPath(f"ducklake-{name}.parquet")
+            file_system, inner = locate(path.under(table.location))
+            pq.write_table(pa.table({"id": [number]}), inner, filesystem=file_system)
+            with catalog.transaction() as tx:
+                table = tx.table("t")
+                tx.truncate("t")
+                tx.add_files("t", [describe_file(table.location, path, table.columns)])
+        for beside in ("lake/main/t/lost.parquet", "other/theirs.parquet"):
+            file_system, inner = locate(f"s3a://{bucket}/{beside}")
+            with file_system.open_output_stream(inner) as out:
+                out.write(b"PAR1")
+        assert delete_orphaned_files(catalog) == []
+        (orphan,) = delete_orphaned_files(catalog, cleanup_all=True)
+        assert orphan.path == f"{data_path}main/t/lost.parquet"
+        expire_snapshots(catalog, older_than="0s")
+        (cleaned,) = cleanup_old_files(catalog, cleanup_all=True)
+        assert (cleaned.path, cleaned.action) == (
+            f"{data_path}main/t/ducklake-a b%20=é.parquet", "delete"
+        )  # fmt: skip
+        assert list_files(f"{data_path}main/t/") == ["ducklake-two.parquet"]
+        assert list_files(f"s3://{bucket}/other/") == ["theirs.parquet"]

@@ -408,6 +408,12 @@ STATISTICS = [
         "WHERE table_id = 6 AND column_id = 1",
     ),
     _error(
+        "table-statistics-inexact",
+        "main.t",
+        "UPDATE ducklake_table_column_stats SET max_value = '5' "
+        "WHERE table_id = 9 AND column_id = 1",
+    ),
+    _error(
         "table-counts-too-low",
         EVENTS,
         "UPDATE ducklake_table_stats SET record_count = 60 WHERE table_id = 6",

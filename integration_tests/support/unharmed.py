@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import duckdb
 
+from ducklake_spark.maintain import verify
 from ducklake_spark.spec.changes import ChangeKind
 from support.lakes import LakeAddress
 from support.oracle import Oracle
@@ -79,9 +80,10 @@ def unharmed(lake: LakeAddress, table: str = "t", *, by_duckdb: bool = False) ->
     """Every snapshot that is there before and after the block shows what it showed.
 
     DuckDB's own upkeep changes what its feed shows, and loses the ids of updated rows: its merge
-    takes files for adjacent that hold ids of their own.
+    takes files for adjacent that hold ids of their own. Ours leaves no fault that was not there.
     """
     precise = not by_duckdb
+    faults = _faults(lake)
     before = seen_by_duckdb(lake, table, feed=precise, row_ids=precise)
     ours = seen_by_us(lake, table, row_ids=precise)
     yield
@@ -89,6 +91,13 @@ def unharmed(lake: LakeAddress, table: str = "t", *, by_duckdb: bool = False) ->
     _assert_kept(before.rows, after.rows)
     _assert_kept(ours, seen_by_us(lake, table, row_ids=precise))
     _assert_kept(before.changes, after.changes)
+    new = _faults(lake) - faults
+    assert by_duckdb or not new, f"faults: {new}"
+
+
+def _faults(lake: LakeAddress) -> set[str]:
+    with lake.open(read_only=True) as catalog:
+        return {fault.fault for fault in verify(catalog)}
 
 
 def _assert_kept(before: dict[int, Rows], after: dict[int, Rows]) -> None:

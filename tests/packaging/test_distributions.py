@@ -20,6 +20,7 @@ KEY_FILES = {
     "dbt/include/ducklake/dbt_project.yml",
     "ducklake_spark/__init__.py",
     "ducklake_spark/py.typed",
+    "ducklake_spark/report/page.html",
 }
 # dbt-core and dbt-adapters own these.
 FOREIGN_FILES = {"dbt/__init__.py", "dbt/adapters/__init__.py", "dbt/include/__init__.py"}
@@ -100,7 +101,10 @@ def test_sdist_holds_the_packages_and_the_papers(
     assert (packaged_files | papers) - sdist_files == set()
 
 
-@pytest.mark.parametrize("folder", ["adapter", "macros", "tests", "integration_tests", ".venv"])
+@pytest.mark.parametrize(
+    "folder",
+    ["adapter", "macros", "tests", "integration_tests", "sample_project", "bench", "docs", ".venv"],
+)
 def test_sdist_leaves_out(folder: str, sdist_files: set[str]) -> None:
     assert {name for name in sdist_files if name.split("/")[0] == folder} == set()
 

@@ -21,8 +21,13 @@ from dbt.adapters.ducklake.relation import DuckLakeRelation
 from dbt.adapters.ducklake.seeds import seed_frame
 from dbt.adapters.sql import SQLAdapter
 from dbt_common.contracts.constraints import ConstraintType
+from dbt_common.events.base_types import EventLevel
+from dbt_common.events.functions import fire_event
+from dbt_common.events.types import Note
 from dbt_common.exceptions import DbtRuntimeError
 
+from ducklake_spark.doctor import examine
+from ducklake_spark.report import write_report
 from ducklake_spark.scan import shown_type
 from ducklake_spark.spec.names import QualifiedName, fold, split_identifier
 
@@ -100,6 +105,24 @@ class DuckLakeAdapter(SQLAdapter):
     def merge_plan(self, config: dict[str, Any]) -> MergePlan:
         """What a model's configs say of its merge, or one error with all that is wrong."""
         return merge_plan(config)
+
+    # --- dbt debug ---
+
+    def debug_query(self) -> None:
+        """Look at Java, Spark, the catalog and the data path, and say what to do if one is ill."""
+        mine = self.config.credentials
+        ill = []
+        for finding in examine(
+            mine.catalog,
+            mine.data_path,
+            mine.spark_settings,
+            metadata_schema=mine.metadata_schema,
+        ):
+            fire_event(Note(msg=f"  {finding}"), level=EventLevel.INFO)
+            if not finding.is_well:
+                ill.append(finding.subject)
+        if ill:
+            raise DbtRuntimeError(f"See above what to do about: {', '.join(ill)}.")
 
     # --- what there is, from the catalog and without Spark ---
 
@@ -238,6 +261,12 @@ class DuckLakeAdapter(SQLAdapter):
         """Carry out a CALL, and show its rows as a table."""
         _, cursor = self.connections.add_query(call, auto_begin=False)
         return operation_text(procedure, cursor)
+
+    @available.parse(lambda *a, **k: "")
+    def write_report(self, path: str, database: str | None = None) -> str:
+        """Write the page about the target's lake, or another of the profile; its path."""
+        catalog = self.handle.catalog(database or self.config.credentials.database)
+        return str(write_report(catalog, path))
 
     # --- rows that come from this process ---
 

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, select
 
 from ducklake_spark.catalog.dialects import CatalogDatabase
 from ducklake_spark.catalog.faults import (
+    counts,
     data_files,
     definitions,
     deletes,
@@ -35,6 +36,7 @@ _FINDERS: tuple[Finder, ...] = (
     *data_files.FINDERS,
     *deletes.FINDERS,
     *partitions.FINDERS,
+    *counts.FINDERS,
     *statistics.FINDERS,
     *inlined.FINDERS,
     *paths.FINDERS,

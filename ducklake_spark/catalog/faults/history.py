@@ -79,11 +79,9 @@ def _snapshot(row: Row[Any], before: Row[Any] | None) -> Iterator[Fault]:
     if before is None:
         return
     for counter in ("schema_version", "next_catalog_id", "next_file_id"):
-        if row._mapping[counter] < before._mapping[counter]:
-            problem = (
-                f"has {counter} {row._mapping[counter]}, less than the {before._mapping[counter]} "
-                f"of snapshot {before.snapshot_id}."
-            )
+        now, then = getattr(row, counter), getattr(before, counter)
+        if now < then:
+            problem = f"has {counter} {now}, less than the {then} of snapshot {before.snapshot_id}."
             yield fault(Severity.ERROR, "counter-falls", problem, FROM_A_BACKUP)
     if row.snapshot_time < before.snapshot_time:
         problem = f"is older than snapshot {before.snapshot_id}: {row.snapshot_time}."

@@ -125,7 +125,8 @@ def _outlives(parent: SqlTable, child: SqlTable, key: str) -> Check:
     return warning(
         "outlives-its-owner",
         query,
-        f"{{rows}} rows of {child.name} live on, and {key} {{id}} was dropped.",
+        f"{{rows}} rows of {child.name} live on, and {key} {{id}} was dropped. DuckDB leaves that "
+        "where one transaction writes to a table and replaces it.",
         f"Nobody sees them and their files stay: end them at the snapshot where {parent.name} "
         "ended the owner.",
     )

@@ -1,11 +1,11 @@
-"""Faults of a table's statistics, which DuckDB trusts blindly (rules 1, 2, 3 and 11)."""
+"""Faults of what is said of a table's columns, which DuckDB trusts blindly (rules 1 and 2)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Row, and_, case, false, func, or_, select, true
+from sqlalchemy import BigInteger, Row, and_, bindparam, case, false, func, or_, select, true
 
 from ducklake_spark.catalog.dialects import CatalogDatabase
 from ducklake_spark.catalog.faults.check import (
@@ -16,7 +16,7 @@ from ducklake_spark.catalog.faults.check import (
     of,
     warning,
 )
-from ducklake_spark.catalog.files import inlined_delete_table
+from ducklake_spark.catalog.faults.counts import full_tables
 from ducklake_spark.errors import InvalidDefinitionError
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.faults import Fault, Severity
@@ -24,8 +24,8 @@ from ducklake_spark.spec.scalars import parse_text
 from ducklake_spark.spec.stats import without_usable_bounds
 from ducklake_spark.spec.types import FLOATS, SIGNED, UNSIGNED, DataType, parse_type
 
-_f, _d, _c = tables.data_file.c, tables.delete_file.c, tables.column.c
-_s, _t, _n = tables.file_column_stats.c, tables.table_column_stats.c, tables.table_stats.c
+_f, _c = tables.data_file.c, tables.column.c
+_s, _t = tables.file_column_stats.c, tables.table_column_stats.c
 
 _AFTER_A_REWRITE = (
     "DuckDB's rewrite_data_files leaves that behind. Rows of today are read rightly; expire the "
@@ -162,80 +162,8 @@ def _value(text: str | None, data_type: DataType) -> Any:
     return value if value == value else None  # NaN is no bound
 
 
-# --- counts ---
+# --- what holds for all files of a column ---
 
-_LIVE_DELETES = (
-    select(_d.data_file_id, func.max(_d.delete_count).label("deleted"))
-    .where(_d.end_snapshot.is_(None))
-    .group_by(_d.data_file_id)
-    .subquery()
-)
-# Sizes of merged files are not those that were added up.
-_OWN_SIZE = case((_f.partial_max.is_(None), _f.file_size_bytes), else_=0)
-_LIVE = (
-    select(
-        _f.table_id,
-        func.sum(_f.record_count - func.coalesce(_LIVE_DELETES.c.deleted, 0)).label("rows"),
-        func.sum(_OWN_SIZE).label("bytes"),
-    )
-    .select_from(
-        tables.data_file.outerjoin(_LIVE_DELETES, _LIVE_DELETES.c.data_file_id == _f.data_file_id)
-    )
-    .where(_f.end_snapshot.is_(None))
-    .group_by(_f.table_id)
-    .subquery()
-)
-
-
-def counts(scope: Scope) -> Iterator[Fault]:
-    """What was ever added to a table is no less than what it holds."""
-    query = (
-        select(of(_n.table_id), tables.table_stats, _LIVE.c.rows, _LIVE.c.bytes)
-        .select_from(tables.table_stats.join(_LIVE, _LIVE.c.table_id == _n.table_id))
-        .where(
-            or_(
-                _n.record_count < _LIVE.c.rows,
-                _n.file_size_bytes < _LIVE.c.bytes,
-                _n.record_count.is_(None),
-                _n.next_row_id.is_(None),
-            )
-        )
-    )
-    for row in scope.rows(query):
-        live = row.rows - _inlined_deletes(scope, row.relation_id)
-        what = f"{row.record_count} rows and {row.file_size_bytes} bytes"
-        if (row.record_count or 0) < live or (row.file_size_bytes or 0) < row.bytes:
-            yield Fault(
-                Severity.ERROR,
-                "table-counts-too-low",
-                scope.name(row.relation_id),
-                f"ducklake_table_stats says that {what} were ever added to the table, which holds "
-                f"{live} rows and {row.bytes} bytes.",
-                "Set the counts of its row in ducklake_table_stats to at least what it holds.",
-            )
-
-
-def _inlined_deletes(scope: Scope, table_id: int) -> int:
-    name = inlined_delete_table(table_id)
-    if not scope.database.table_exists(scope.connection, name):
-        return 0
-    gone = tables.inlined_table(name, "file_id")
-    query = select(func.count()).select_from(gone)
-    count: int = scope.connection.execute(query).scalar_one()
-    return count
-
-
-_WITHOUT_STATS = (
-    select(of(_f.table_id), func.count().label("files"))
-    .select_from(tables.data_file.outerjoin(tables.table_stats, _n.table_id == _f.table_id))
-    .where(_n.table_id.is_(None))
-    .group_by(_f.table_id)
-)
-_STATS_TWICE = (
-    select(of(_n.table_id), func.count().label("rows"))
-    .group_by(_n.table_id)
-    .having(func.count() > 1)
-)
 _FLAGS = (
     select(of(_t.table_id), _t.column_id, _c.column_name, func.sum(_s.null_count).label("nulls"))
     .select_from(_STATS)
@@ -274,20 +202,73 @@ def _has_bounds(row: Row[Any]) -> bool:
         return False
 
 
+# --- what DuckDB answers without a look at any file ---
+
+# Columns of which a file has the very text of each bound: nearly all of them.
+_FOUND = (
+    select(of(_t.table_id), _t.column_id)
+    .select_from(_STATS)
+    .where(_f.end_snapshot.is_(None))
+    .group_by(_t.table_id, _t.column_id)
+    .having(
+        func.max(case((_s.min_value == _t.min_value, 1), else_=0)) == 1,
+        func.max(case((_s.max_value == _t.max_value, 1), else_=0)) == 1,
+    )
+)
+_LIVE_BOUNDS = (
+    select(_s.min_value, _s.max_value, _f.data_file_id)
+    .select_from(
+        tables.data_file.outerjoin(
+            tables.file_column_stats,
+            and_(
+                _s.data_file_id == _f.data_file_id,
+                _s.column_id == bindparam("column_id", type_=BigInteger),
+            ),
+        )
+    )
+    .where(_f.end_snapshot.is_(None), _f.table_id == bindparam("table_id", type_=BigInteger))
+)
+
+
+def trusted_bounds(scope: Scope) -> Iterator[Fault]:
+    """Bounds are exact where the table holds as many rows as were ever added to it.
+
+    DuckDB then answers min() and max() from them.
+    """
+    full = full_tables(scope)
+    exact = {(row.relation_id, row.column_id) for row in scope.rows(_FOUND)} if full else set()
+    for said in scope.rows(_SAID) if full else ():
+        if said.relation_id in full and (said.relation_id, said.column_id) not in exact:
+            parameters = {"table_id": said.relation_id, "column_id": said.column_id}
+            files = scope.connection.execute(_LIVE_BOUNDS, parameters).all()
+            if _is_inexact(said, files):
+                yield Fault(
+                    Severity.ERROR,
+                    "table-statistics-inexact",
+                    scope.name(said.relation_id),
+                    f"Column {said.column_name!r} is said to go from {said.table_min!r} to "
+                    f"{said.table_max!r}, and no file has these values: DuckDB answers min() and "
+                    "max() from that, for the table holds all rows that were ever added.",
+                    "Raise record_count of its row in ducklake_table_stats by one.",
+                )
+
+
+def _is_inexact(said: Row[Any], files: Sequence[Row[Any]]) -> bool:
+    try:
+        data_type = parse_type(said.column_type)
+    except InvalidDefinitionError:
+        return False
+    if without_usable_bounds(data_type) or data_type.name in FLOATS:
+        return False
+    lowest = [_value(row.min_value, data_type) for row in files]
+    highest = [_value(row.max_value, data_type) for row in files]
+    low, high = _value(said.table_min, data_type), _value(said.table_max, data_type)
+    if None in (low, high) or None in lowest or None in highest or not files:
+        return False  # something is not known, or a file has NULL alone
+    return bool(low < min(lowest) or high > max(highest))
+
+
 FINDERS: tuple[Finder, ...] = (
-    error(
-        "table-statistics-missing",
-        _WITHOUT_STATS,
-        "The table has {files} data files and no row in ducklake_table_stats: DuckDB's next INSERT "
-        "gives row ids away again and leaves out rows.",
-        "Let nobody write to it with DuckDB. " + MAKE_ANEW,
-    ),
-    error(
-        "table-statistics-twice",
-        _STATS_TWICE,
-        "ducklake_table_stats has {rows} rows for the table, where one belongs.",
-        "Delete all but the one with the highest counts.",
-    ),
     narrow_bounds,
     error(
         "table-statistics-narrow",
@@ -310,5 +291,5 @@ FINDERS: tuple[Finder, ...] = (
         "Delete the row: then everybody knows that the bounds are unknown.",
         keep=_has_bounds,
     ),
-    counts,
+    trusted_bounds,
 )

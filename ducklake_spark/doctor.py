@@ -1,0 +1,135 @@
+"""Whether all that a lake needs is there: Java, Spark, the catalog, the data path from both sides.
+
+Looks at one thing after the other, so that the first red line names the cause; creates no lake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+from ducklake_spark.catalog import Catalog
+from ducklake_spark.errors import CatalogNotFoundError, DuckLakeError
+from ducklake_spark.session import Session, SparkSettings
+from ducklake_spark.spec.names import uuid7
+from ducklake_spark.spec.paths import as_directory
+from ducklake_spark.spec.tables import FORMAT_VERSION
+from ducklake_spark.sql import SPARK_ERRORS, query_error
+from ducklake_spark.storage.filesystem import list_files, locate, make_parent, remove_tree
+from ducklake_spark.storage.hadoop import hadoop_path
+
+_VERSIONS = "SELECT version(), java_method('java.lang.System', 'getProperty', 'java.version')"
+_STORES = "See the documentation's page on cloud stores for what each side needs."
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was looked at, what was found, and what to do if that is not well."""
+
+    subject: str
+    found: str
+    advice: str | None = None
+
+    @property
+    def is_well(self) -> bool:
+        return self.advice is None
+
+    def __str__(self) -> str:
+        line = f"{self.subject}: [{'OK' if self.is_well else 'ERROR'}] {self.found}"
+        return line if self.is_well else f"{line} {self.advice}"
+
+
+def examine(
+    catalog: str,
+    data_path: str | None = None,
+    spark: SparkSettings | None = None,
+    *,
+    metadata_schema: str | None = None,
+) -> Iterator[Finding]:
+    """Look at everything that the settings of a lake name."""
+    spark = spark or SparkSettings()
+    try:
+        session = Session.open(spark)
+        yield from _versions(session, spark)
+    except (DuckLakeError, *SPARK_ERRORS) as error:
+        session = None
+        yield _failed("Spark", error, "Check spark_master or spark_remote, and spark_config.")
+    try:
+        found, path = _look_at_catalog(catalog, data_path, metadata_schema)
+        yield found
+    except DuckLakeError as error:
+        path = None
+        yield _failed("catalog", error, "Check catalog and metadata_schema.")
+    if path is not None:
+        yield from _look_at_data_path(path, session)
+    if session is not None:
+        session.close()
+
+
+def _versions(session: Session, settings: SparkSettings) -> Iterator[Finding]:
+    spark, java = session.spark.sql(_VERSIONS).toArrow().to_pylist()[0].values()
+    yield Finding("Java", java)
+    yield Finding("Spark", f"{spark.partition(' ')[0]} at {settings.remote or settings.master}")
+
+
+def _look_at_catalog(
+    catalog: str, data_path: str | None, metadata_schema: str | None
+) -> tuple[Finding, str | None]:
+    """The finding and the lake's data path, which for a new lake nobody may have named."""
+    try:
+        with Catalog.open(
+            catalog, data_path=data_path, metadata_schema=metadata_schema, create=False
+        ) as opened:
+            newest = opened.snapshot().id
+            found = Finding("catalog", f"DuckLake {FORMAT_VERSION}, at snapshot {newest}")
+            return found, opened.data_path
+    except CatalogNotFoundError:
+        return Finding("catalog", "not there yet: the first run creates it"), data_path
+
+
+def _look_at_data_path(path: str, session: Session | None) -> Iterator[Finding]:
+    folder = f"{as_directory(path)}ducklake-doctor-{uuid7()}/"
+    try:
+        yield _write_from_here(path, folder)
+        if session is not None:
+            yield _write_by_spark(session, path, folder)
+    finally:
+        with suppress(OSError):  # what could not be written need not be removed
+            remove_tree(folder)
+
+
+def _write_from_here(path: str, folder: str) -> Finding:
+    subject = "data path, from here"
+    try:
+        file_system, inner = locate(f"{folder}probe")
+        make_parent(file_system, inner)
+        with file_system.open_output_stream(inner) as file:
+            file.write(b"x")
+    except (OSError, ValueError) as error:
+        return Finding(subject, f"{path} cannot be written to: {error}.", _rights(path))
+    return Finding(subject, f"{path} is writable")
+
+
+def _write_by_spark(session: Session, path: str, folder: str) -> Finding:
+    subject = "data path, from Spark"
+    try:
+        session.spark.range(1).write.parquet(hadoop_path(f"{folder}spark/"))
+    except SPARK_ERRORS as error:
+        return Finding(subject, f"{path} cannot be written to: {query_error(error)}", _rights(path))
+    if not any(name.endswith(".parquet") for name in list_files(f"{folder}spark/")):
+        return Finding(
+            subject,
+            f"what Spark writes to {path} cannot be seen from here.",
+            "Use a path that is the same place for Spark's machines and for this one.",
+        )
+    return Finding(subject, f"{path} is writable, and seen from here")
+
+
+def _rights(path: str) -> str:
+    return _STORES if "://" in path else "Create the folder, or ask for the right to write there."
+
+
+def _failed(subject: str, error: Exception, advice: str) -> Finding:
+    known = error if isinstance(error, DuckLakeError) else query_error(error)
+    return Finding(subject, f"[{known.code}] {known.message}", known.hint or advice)

@@ -1,0 +1,72 @@
+"""`dbt debug` and `dbt init`: what a newcomer meets first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from dbt.cli.main import dbtRunner
+from dbt.tests.adapter.dbt_debug.test_dbt_debug import (
+    BaseDebugInvalidProjectPostgres,
+    BaseDebugProfileVariable,
+)
+from dbt.tests.util import run_dbt_and_capture
+
+from ducklake_spark.cli import main
+
+
+class TestDebugInvalidProject(BaseDebugInvalidProjectPostgres):
+    pass
+
+
+class TestDebugProfileVariable(BaseDebugProfileVariable):
+    def test_says_what_it_looked_at(self, project: Any) -> None:
+        _, out = run_dbt_and_capture(["debug"])
+        for subject in (
+            "Java",
+            "Spark",
+            "catalog",
+            "data path, from here",
+            "data path, from Spark",
+        ):
+            assert f"{subject}: [OK]" in out
+        assert "DuckLake 1.0" in out
+
+
+def write_project(folder: Path, output: dict[str, Any]) -> None:
+    profiles = {"shop": {"target": "dev", "outputs": {"dev": output}}}
+    (folder / "profiles.yml").write_text(yaml.safe_dump(profiles))
+    (folder / "dbt_project.yml").write_text("name: shop\nprofile: shop\nversion: '1'\n")
+
+
+def test_every_red_line_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    (tmp_path / "file").touch()
+    output = {"type": "ducklake", "catalog": "sqlite:file/lake", "data_path": "file/data/"}
+    write_project(tmp_path, output)
+    monkeypatch.chdir(tmp_path)
+    # Spelled out: other tests of the suites leave folders in the environment.
+    where = ["--project-dir", str(tmp_path), "--profiles-dir", str(tmp_path)]
+    assert not dbtRunner().invoke(["debug", *where]).success
+    out = capsys.readouterr().out
+    assert "data path, from here: [ERROR]" in out
+    assert "Create the folder, or ask for the right to write there." in out
+    assert main(["doctor", "--profiles-dir", str(tmp_path)]) == 1
+    assert "data path, from Spark: [ERROR]" in capsys.readouterr().out
+
+
+def test_a_profile_of_init_needs_no_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its defaults make a profile that works."""
+    import dbt.include.ducklake as package
+
+    template = yaml.safe_load(Path(package.PACKAGE_PATH, "profile_template.yml").read_text())
+    answers = {key: asked["default"] for key, asked in template["prompts"].items()}
+    write_project(tmp_path, template["fixed"] | answers)
+    monkeypatch.chdir(tmp_path)
+    assert main(["sql", "select 1 as one", "--profiles-dir", str(tmp_path)]) == 0
+    assert (tmp_path / "lake" / "catalog.sqlite").is_file()
