@@ -31,6 +31,7 @@ def portable(query: str, lake: str, name: str) -> tuple[str, str]:
         for table in tree.find_all(exp.Table):
             if table.catalog and fold(table.catalog) == fold(lake):
                 table.set("catalog", None)
+            _travel_as_duckdb(table)
         for column in tree.find_all(exp.Column):
             if column.catalog and fold(column.catalog) == fold(lake):
                 column.set("catalog", None)
@@ -43,6 +44,16 @@ def portable(query: str, lake: str, name: str) -> tuple[str, str]:
         _log.warning("DuckDB will not be able to use the view %s: %s", name, reason)
         return query, "spark"
     return text, "duckdb"
+
+
+def _travel_as_duckdb(table: exp.Table) -> None:
+    """`t VERSION AS OF 7` as `t AT (VERSION => 7)`."""
+    version = table.args.get("version")
+    if version is not None:
+        kind = version.name.upper()
+        at = exp.HistoricalData(this="AT", kind=kind, expression=version.expression)
+        table.set("version", None)
+        table.set("when", at)
 
 
 def _with_whole_strings(query: str) -> str:

@@ -13,7 +13,6 @@ from ducklake_spark.spec.model import Column, NewDataFile, PartitionField, SortK
 from ducklake_spark.spec.names import backticked
 from ducklake_spark.spec.partitions import key_names, partition_value
 from ducklake_spark.storage.footers import bound_of
-from ducklake_spark.write.buckets import bucket_number
 
 _HOUR = 3_600_000_000
 _DAY = 24 * _HOUR
@@ -59,6 +58,9 @@ def partition_key(key: PartitionField, column: Column) -> Expression:
         case "identity":
             return _distinct_text(value)
         case "bucket":
+            # pandas takes half a second to import, and few tables have buckets.
+            from ducklake_spark.write.buckets import bucket_number
+
             return bucket_number(value, column, key.transform.buckets or 1)
         case part:
             return _calendar_part(part, value, column)

@@ -1,4 +1,4 @@
-"""The core of dbt's suites on the other catalogs; with DUCKLAKE_SPARK=connect, on Spark Connect."""
+"""The core of dbt's suites on the other catalogs."""
 
 from __future__ import annotations
 

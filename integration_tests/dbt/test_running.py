@@ -17,7 +17,6 @@ from dbt.tests.adapter.dbt_clone.test_dbt_clone import (
     BaseCloneNotPossible,
     BaseClonePossible,
     BaseCloneSameSourceAndTarget,
-    BaseCloneSameTargetAndState,
 )
 from dbt.tests.adapter.dbt_show.test_dbt_show import (
     BaseShowDoesNotHandleDoubleLimit,
@@ -201,10 +200,6 @@ class TestCloneSameSourceAndTarget(BaseCloneSameSourceAndTarget):
     pass
 
 
-class TestCloneSameTargetAndState(BaseCloneSameTargetAndState):
-    pass
-
-
 class TestClonePossible(BaseClonePossible):
     @pytest.fixture(scope="class")
     def project_config_update(self) -> dict[str, Any]:
@@ -222,6 +217,10 @@ class TestCloneIsPinned(BaseClone):
         return {"pinned.sql": text.format(""), "live.sql": text.format(", clone_as='view'")}
 
     @pytest.fixture(scope="class")
+    def seeds(self) -> dict[str, str]:
+        return {}
+
+    @pytest.fixture(scope="class")
     def snapshots(self) -> dict[str, str]:
         return {}
 
@@ -231,7 +230,7 @@ class TestCloneIsPinned(BaseClone):
         self.copy_state(project.project_root)
         run_dbt(["clone", "--state", "state", "--target", "otherschema"])
         for name, rows in (("pinned", 1), ("live", 2)):
-            project.run_sql(f"insert into {{schema}}.{name} values (2)")
+            project.run_sql(f"insert into lake.{project.test_schema}.{name} values (2)")
             count = f"select count(*) from lake.{other_schema}.{name}"
             assert project.run_sql(count, fetch="one") == (rows,)
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 from dbt.adapters.ducklake.credentials import DuckLakeCredentials
+from dbt_common.exceptions import DbtRuntimeError
 
 from ducklake_spark import Lake
 from ducklake_spark.catalog import Catalog, LakeReader
 from ducklake_spark.config import SqliteAddress, parse_catalog
 from ducklake_spark.session import Session
+
+_BETWEEN_INTERRUPTS = 0.5
 
 
 class Engine:
@@ -80,10 +84,12 @@ class Handle:
         self._engine = engine
         self._lake: Lake | None = None
         self._in_transaction = False
+        self._cancelled = False
         self._waiting: list[Callable[[int], None]] = []
 
     @property
     def lake(self) -> Lake:
+        self._go_on()
         if self._lake is None:
             self._lake = self._engine.lake()
             if self._in_transaction:
@@ -115,6 +121,7 @@ class Handle:
         self._in_transaction = False
         if self._lake is None or not self._lake.in_transaction:
             return None
+        self._go_on()
         waiting, self._waiting = self._waiting, []
         results = self._lake.commit(message=message, extra_info=extra_info)
         new = [result.snapshot_id for result in results if result.is_new]
@@ -140,9 +147,19 @@ class Handle:
             self._lake.rollback()
 
     def cancel(self) -> None:
-        """Stop what Spark does for this connection."""
-        if self._lake is not None:
-            self._lake.session.spark.interruptAll()
+        """Stop what Spark does for this connection, and let it begin and commit nothing more."""
+        self._cancelled = True
+        threading.Thread(target=self._interrupt, daemon=True).start()
+
+    def _interrupt(self) -> None:
+        # Again and again, for a job that Spark is only about to start cannot be stopped yet.
+        while (lake := self._lake) is not None:
+            lake.session.spark.interruptAll()
+            time.sleep(_BETWEEN_INTERRUPTS)
+
+    def _go_on(self) -> None:
+        if self._cancelled:
+            raise DbtRuntimeError("The run was cancelled.")
 
     def close(self) -> None:
         self.rollback()
