@@ -54,7 +54,7 @@ WHERE_NEXT = """
   ../.venv/bin/dbt build                  build again
   ../.venv/bin/dbt docs generate          the catalog, with row counts and sizes
   ../.venv/bin/ducklake shell             SQL on the lake, run by Spark
-  ../docs/                                everything else: start with getting-started.md
+  ../docs/                                everything else: start with index.md
 """
 
 
