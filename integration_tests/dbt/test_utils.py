@@ -174,7 +174,7 @@ class TestLength(BaseLength):
 
 
 class TestListagg(BaseListagg):
-    pass
+    sparks_own = ("test_listagg",)  # DuckDB has no substring_index
 
 
 class TestPosition(BasePosition):
@@ -206,6 +206,8 @@ class TestStringLiteral(BaseStringLiteral):
 
 
 class TestCurrentTimestamps(BaseCurrentTimestamps):
+    sparks_own = ("get_current_timestamp",)  # to DuckDB the name of the column hides the function
+
     @pytest.fixture(scope="class")
     def expected_sql(self) -> None:
         """The suite's is PostgreSQL's."""
