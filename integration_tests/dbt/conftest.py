@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import sqlglot
 from dbt.adapters.ducklake import DuckLakeAdapter
+from dbt.adapters.factory import reset_adapters
 from dbt.context.providers import RuntimeDatabaseWrapper
 from dbt.tests.fixtures.project import *  # noqa: F403 - dbt's fixtures
 
@@ -65,9 +66,10 @@ def duckdb_reads_it_all(
     if request.cls is None:  # a test that has a project of its own
         yield
         return
-    project = request.getfixturevalue("project")
+    reset_adapters()  # `dbt debug` leaves one behind that knows no project
+    adapter = request.getfixturevalue("project").adapter
     yield
-    project.adapter.cleanup_connections()  # a DuckDB file serves one process at a time
+    adapter.cleanup_connections()  # a DuckDB file serves one process at a time
     if not Path(lake_address.catalog.partition(":")[2] or lake_address.catalog).exists() and (
         lake_address.kind != "postgres"
     ):
