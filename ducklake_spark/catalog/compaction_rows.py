@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, delete, func, select, update
 from sqlalchemy.schema import DropTable
 
-from ducklake_spark.catalog.batch import Batch, values_of
+from ducklake_spark.catalog.batch import Batch
 from ducklake_spark.catalog.compaction import (
     Compaction,
     Flush,
@@ -20,12 +20,12 @@ from ducklake_spark.catalog.compaction import (
     kinds_of,
 )
 from ducklake_spark.catalog.dialects import CatalogDatabase
+from ducklake_spark.catalog.file_rows import add_facts, schedule_deletion
 from ducklake_spark.catalog.files import inlined_delete_table
 from ducklake_spark.catalog.inlined import inlined_tables
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.changes import Change
 from ducklake_spark.spec.model import Table
-from ducklake_spark.spec.paths import stored_below
 
 _MANY = 500
 # What is known of a data file besides its own row.
@@ -55,7 +55,7 @@ class CompactionRows:
                 case Merge(sources=sources, made=made):
                     self._forget([file.id for file in sources])
                     for file in sources:
-                        self._schedule(file.id, file.path)
+                        schedule_deletion(self.batch, self.data_path, file.id, file.path)
                     self._add_file(made)
                 case Rewrite(sources=sources, made=moved):
                     self._end([file.id for file in sources])
@@ -83,13 +83,7 @@ class CompactionRows:
             partition_id=made.partition_id,
             partial_max=made.partial_max,
         )
-        owner = {"data_file_id": file_id, "table_id": self.table.id}
-        for stats in new.stats:
-            self.batch.add(tables.file_column_stats, **owner, **values_of(stats))
-        for at, value in enumerate(new.partition_values):
-            self.batch.add(
-                tables.file_partition_value, **owner, partition_key_index=at, partition_value=value
-            )
+        add_facts(self.batch, self.table.id, file_id, new)
         if made.deletes is not None:
             self._add_deletes(file_id, made.deletes)
 
@@ -103,16 +97,6 @@ class CompactionRows:
             for ended in (tables.data_file, tables.delete_file):
                 self.batch.end(ended, ended.c.data_file_id.in_(some))
 
-    def _schedule(self, file_id: int, path: str) -> None:
-        stored = stored_below(self.data_path, path)
-        self.batch.add(
-            tables.files_scheduled_for_deletion,
-            data_file_id=file_id,
-            path=stored.path,
-            path_is_relative=stored.is_relative,
-            schedule_start=self.batch.time,
-        )
-
     # --- what the catalog itself held ---
 
     def _flush(self, flush: Flush) -> None:
@@ -122,7 +106,7 @@ class CompactionRows:
             for old in deletes.replaces:
                 d = tables.delete_file
                 self.batch.statements.append(delete(d).where(d.c.delete_file_id == old.id))
-                self._schedule(old.id, old.path)
+                schedule_deletion(self.batch, self.data_path, old.id, old.path)
             self._add_deletes(file_id, deletes)
         self._empty_inlined_tables(flush.up_to)
 

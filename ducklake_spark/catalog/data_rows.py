@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import BigInteger, Connection, and_, bindparam, delete, update
 
 from ducklake_spark.catalog.batch import Batch, values_of
+from ducklake_spark.catalog.file_rows import add_facts, schedule_deletion
 from ducklake_spark.catalog.files import (
     has_only_nulls,
     read_table_column_stats,
@@ -25,7 +26,7 @@ from ducklake_spark.spec import tables
 from ducklake_spark.spec.changes import Change
 from ducklake_spark.spec.changes import ChangeKind as Kind
 from ducklake_spark.spec.model import Column, NameMapping, Table, TableStats
-from ducklake_spark.spec.paths import StoredPath, stored_below
+from ducklake_spark.spec.paths import StoredPath
 from ducklake_spark.spec.stats import ColumnStats, TableColumnStats, widen_by_all
 
 _MANY = 500
@@ -145,13 +146,7 @@ class _TableData:
             partition_id=partition_id,
             mapping_id=mapping_id,
         )
-        owner = {"data_file_id": file_id, "table_id": self.table_id}
-        for stats in new.stats:
-            self.batch.add(tables.file_column_stats, **owner, **values_of(stats))
-        for at, value in enumerate(new.partition_values):
-            self.batch.add(
-                tables.file_partition_value, **owner, partition_key_index=at, partition_value=value
-            )
+        add_facts(self.batch, self.table_id, file_id, new)
         if file.delete is not None:
             staged = self.staging.fit(file.id, file.delete, self.batch.snapshot_id, self.table)
             self._write_delete(file_id, staged, self.batch.snapshot_id)
@@ -247,7 +242,7 @@ class _TableData:
         if old is not None:
             begin = old.begin_snapshot
             self.batch.repeat(_DELETE_DELETE_FILE, of_file=old.id)
-            self._schedule(old.id, old.path)
+            schedule_deletion(self.batch, self.data_path, old.id, old.path)
         self._write_delete(local.file.id, staged, begin)
 
     def _write_delete(self, data_file_id: int, staged: StagedDelete, begin: int) -> None:
@@ -264,16 +259,6 @@ class _TableData:
             file_size_bytes=staged.file_size_bytes,
             footer_size=staged.footer_size,
             partial_max=staged.snapshot_id,
-        )
-
-    def _schedule(self, file_id: int, path: str) -> None:
-        stored = stored_below(self.data_path, path)
-        self.batch.add(
-            tables.files_scheduled_for_deletion,
-            data_file_id=file_id,
-            path=stored.path,
-            path_is_relative=stored.is_relative,
-            schedule_start=self.batch.time,
         )
 
     def _end_inlined(self, row_ids: list[int]) -> None:
