@@ -34,6 +34,8 @@ AGGREGATE = (
     "l_returnflag, l_linestatus, sum(l_quantity), sum(l_extendedprice * (1 - l_discount)), count(*)"
 )
 
+_WARM_UP, _TIMES = 3, 4
+
 
 @dataclass(frozen=True)
 class Line:
@@ -86,9 +88,10 @@ class Bench:
             finally:
                 duck.run("ROLLBACK")
 
-    def best(self, action: Callable[[], object], times: int = 3) -> float:
-        action()
-        return min(clocked(action) for _ in range(times))
+    def best(self, *actions: Callable[[], object]) -> list[float]:
+        """The best time of each action, which take turns, once the JVM has compiled them."""
+        times = [[clocked(action) for action in actions] for _ in range(_WARM_UP + _TIMES)]
+        return [min(column) for column in zip(*times[_WARM_UP:], strict=True)]
 
     def note(
         self, name: str, ours: float, beside: str, other: float, bar: float, statement: str
@@ -109,23 +112,14 @@ class Bench:
             with catalog.transaction() as tx:
                 append(tx, "t", source)
 
-        plain()
-        ours()
-        times = []
-        for _ in range(2):
+        def again() -> None:
             with catalog.transaction() as tx:
                 tx.truncate("t")
-            times.append((clocked(ours), clocked(plain)))
-        self.rewrite = min(other for _, other in times)
+
+        time, self.rewrite, _ = self.best(ours, plain, again)
+        ours()
         statement = f"INSERT INTO t FROM '{self.folder}/source.parquet'"
-        self.note(
-            "append with commit",
-            min(mine for mine, _ in times),
-            "df.write.parquet",
-            self.rewrite,
-            1.10,
-            statement,
-        )
+        self.note("append with commit", time, "df.write.parquet", self.rewrite, 1.10, statement)
 
     def aggregate(self, catalog: Catalog, name: str, bar: float) -> None:
         reader = catalog.at()
@@ -137,8 +131,10 @@ class Bench:
             text = f"SELECT {AGGREGATE} FROM lineitem GROUP BY 1, 2"
             self.session.spark.sql(text).collect()
 
-        plain = self.best(lambda: query(self.session.spark.read.parquet(*paths)))
-        ours = self.best(lambda: query(read_table(self.session, catalog.at(), table)))
+        plain, ours = self.best(
+            lambda: query(self.session.spark.read.parquet(*paths)),
+            lambda: query(read_table(self.session, catalog.at(), table)),
+        )
         duck = f"SELECT {AGGREGATE} FROM t GROUP BY 1, 2"
         self.note(name, ours, "spark.read.parquet", plain, bar, duck)
 
@@ -155,12 +151,12 @@ class Bench:
         one = "l_orderkey % 100 = 7"
         update_one = rolled_back(lambda tx: update(s, tx, "t", {"l_comment": "'new'"}, one))  # type: ignore[arg-type]
         self.note(
-            "UPDATE of 1 %", self.best(update_one, 2), "rewriting", self.rewrite, 0.25,
+            "UPDATE of 1 %", *self.best(update_one), "rewriting", self.rewrite, 0.25,
             f"UPDATE t SET l_comment = 'new' WHERE {one}",
         )  # fmt: skip
         delete_one = rolled_back(lambda tx: delete(s, tx, "t", one))  # type: ignore[arg-type]
         self.note(
-            "DELETE of 1 %", self.best(delete_one, 2), "rewriting", self.rewrite, 0.25,
+            "DELETE of 1 %", *self.best(delete_one), "rewriting", self.rewrite, 0.25,
             f"DELETE FROM t WHERE {one}",
         )  # fmt: skip
         source = s.spark.read.parquet(f"{self.folder}/source.parquet").where("l_orderkey % 50 = 3")
@@ -168,7 +164,7 @@ class Bench:
         clauses = [Clause("matched", "update", None, {"l_comment": "source.l_comment"})]
         merged = rolled_back(lambda tx: merge(s, tx, "t", source, keys, clauses))  # type: ignore[arg-type]
         self.note(
-            "MERGE of 2 %", self.best(merged, 2), "rewriting", self.rewrite, 0.35,
+            "MERGE of 2 %", *self.best(merged), "rewriting", self.rewrite, 0.35,
             f"MERGE INTO t USING (FROM '{self.folder}/source.parquet' WHERE l_orderkey % 50 = 3) s "
             "ON t.l_orderkey = s.l_orderkey AND t.l_linenumber = s.l_linenumber "
             "WHEN MATCHED THEN UPDATE SET l_comment = s.l_comment",
@@ -186,7 +182,7 @@ class Bench:
                 frame = read_table(self.session, reader, table, predicate=wanted)
                 assert frame.where(f"k = {count // 2}").count() == 1
 
-            time = self.best(ours)
+            (time,) = self.best(ours)
         with Oracle(many) as duck:
             other = clocked(lambda: duck.rows(f"SELECT * FROM f WHERE k = {count // 2}"))
         name = f"point lookup among {count:,} files"

@@ -83,7 +83,7 @@ PEERS = {
     "ducklake": Peer(
         "dbt-ducklake, SQLite", _MINE, _ours("sqlite:{folder}/catalog.sqlite"), "ducklake"
     ),
-    "postgres": Peer("dbt-ducklake, PostgreSQL", _MINE, _ours("postgres:{postgres}"), "ducklake"),
+    "postgres": Peer("dbt-ducklake, PostgreSQL", _MINE, _ours(""), "ducklake"),
     "connect": Peer(
         "dbt-ducklake, Connect",
         _MINE,
@@ -114,13 +114,15 @@ PEERS = {
 def environment(peer: Peer, folder: Path) -> Path:
     """The folder of programs of the peer's environment, which is made if it is not there."""
     place = folder / "environments" / peer.environment
+    # Isolated (-I), or a PYTHONPATH of the caller's would be part of it.
+    pip = (place / "bin" / "python", "-I", "-m", "pip", "install", "--quiet")
     if not (place / "done").exists():
         shutil.rmtree(place, ignore_errors=True)
         venv.create(place, with_pip=True)
-        # Isolated (-I), or a PYTHONPATH of the caller's would be part of it.
-        pip = (place / "bin" / "python", "-I", "-m", "pip", "install", "--quiet")
         subprocess.run((*pip, *peer.packages), check=True)
         (place / "done").touch()
+    elif peer.packages == _MINE:  # as it is now
+        subprocess.run((*pip, "--no-deps", "--force-reinstall", str(ROOT)), check=True)
     return place / "bin"
 
 

@@ -12,6 +12,7 @@ from ducklake_spark.cli.connection import Connection
 from ducklake_spark.cli.output import FORMATS, show, show_rows
 from ducklake_spark.cli.profiles import read_profile
 from ducklake_spark.cli.shell import Shell
+from ducklake_spark.cli.warm_up import warm_up
 from ducklake_spark.doctor import examine
 from ducklake_spark.errors import ConfigError, DuckLakeError
 from ducklake_spark.lake import Lake
@@ -19,7 +20,7 @@ from ducklake_spark.report import write_report
 from ducklake_spark.sql import split_statements
 
 # Gives the exit code.
-_Command = Callable[[Connection, argparse.Namespace], int]
+_Command = Callable[[argparse.Namespace], int]
 _LakeCommand = Callable[[Lake, Connection, argparse.Namespace], None]
 
 
@@ -28,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     try:
         run: _Command = given.run
-        return run(_connection(given), given)
+        return run(given)
     except DuckLakeError as error:
         print(f"ducklake: {' '.join(str(error).split())}", file=sys.stderr)  # noqa: T201
         return 1
@@ -42,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _with_spark(command: _LakeCommand) -> _Command:
     """A command on an open lake, which takes a Spark."""
 
-    def run(connection: Connection, given: argparse.Namespace) -> int:
+    def run(given: argparse.Namespace) -> int:
+        connection = _connection(given)
         with connection.open() as lake:
             command(lake, connection, given)
         return 0
@@ -87,13 +89,21 @@ def _tables(lake: Lake, _: Connection, given: argparse.Namespace) -> None:
     show_rows(["schema", "name", "kind"], sorted(rows), given.format, given.limit)
 
 
-def _report(connection: Connection, given: argparse.Namespace) -> int:
-    with connection.open_catalog() as catalog:
+def _report(given: argparse.Namespace) -> int:
+    with _connection(given).open_catalog() as catalog:
         print(write_report(catalog, given.output))  # noqa: T201
     return 0
 
 
-def _doctor(connection: Connection, _: argparse.Namespace) -> int:
+def _warm_up(_: argparse.Namespace) -> int:
+    archive = warm_up()
+    size = archive.stat().st_size / 1e6
+    print(f"{archive} ({size:,.0f} MB): Spark starts from it as long as it is there.")  # noqa: T201
+    return 0
+
+
+def _doctor(given: argparse.Namespace) -> int:
+    connection = _connection(given)
     ill = 0
     for finding in examine(
         connection.catalog,
@@ -147,6 +157,8 @@ def _parser() -> argparse.ArgumentParser:
     doctor.set_defaults(run=_doctor)
     _add_lake_options(doctor)
     _add_spark_options(doctor)
+    summary = "let Spark start in half the time: archive the Java classes that it loads"
+    commands.add_parser("warm-up", help=summary, description=summary).set_defaults(run=_warm_up)
     return parser
 
 

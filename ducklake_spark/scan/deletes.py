@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ducklake_spark.scan.places import PLACE, packed
+from ducklake_spark.scan.lookup import looked_up
+from ducklake_spark.scan.places import PLACE, ordinal, packed, position
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import DataFile
 from ducklake_spark.storage.delete_files import SNAPSHOT_COLUMN, read_delete_file
 
 _KEY = "_ducklake_deleted"
-_BROADCAST_UP_TO = 5_000_000
+_MARKED_UP_TO = 250_000_000  # rows, for which each task is given 32 MB
+_BROADCAST_UP_TO = 5_000_000  # deleted rows
 _THREADS = 8
+_WORD_BITS = 6
+_WORD = 1 << _WORD_BITS
 
 
 def without_deleted(
@@ -26,14 +32,37 @@ def without_deleted(
     """The frame, which has the places of its rows, less what is deleted by the snapshot."""
     with ThreadPoolExecutor(_THREADS) as pool:
         positions = pool.map(lambda file: deleted_positions(file, snapshot_id), files.values())
-        keys = pa.chunked_array(
-            [packed(ordinal, gone) for ordinal, gone in zip(files, positions, strict=True)],
-            pa.int64(),
-        )
-    gone = session.spark.createDataFrame(pa.table({_KEY: keys}))
+        gone = dict(zip(files, positions, strict=True))
+    if sum(file.record_count for file in files.values()) <= _MARKED_UP_TO:
+        return frame.where(_mark(session, files, gone) == 0)
+    return _without(session, frame, gone)
+
+
+def _mark(
+    session: Session, files: Mapping[int, DataFile], gone: Mapping[int, pa.Array]
+) -> Expression:
+    """1 for a deleted row: the files' rows are the bits of one array."""
+    begins: list[int | None] = [None] * (max(files) + 1)
+    words: list[np.ndarray] = []
+    begin = 0
+    for at, file in files.items():
+        marks = np.zeros(file.record_count + -file.record_count % _WORD, dtype=bool)
+        deleted = gone[at].to_numpy(zero_copy_only=False)
+        marks[deleted[deleted < len(marks)]] = True
+        words.append(np.packbits(marks, bitorder="little").view("<i8"))
+        begins[at] = begin
+        begin += len(marks)
+    bit = looked_up(session, pa.array(begins, pa.int64()), ordinal()) + position()
+    word = looked_up(session, pa.array(np.concatenate(words)), F.shiftright(bit, _WORD_BITS))
+    return F.getbit(word, bit.bitwiseAND(_WORD - 1).cast("int"))
+
+
+def _without(session: Session, frame: DataFrame, gone: Mapping[int, pa.Array]) -> DataFrame:
+    keys = pa.chunked_array([packed(at, positions) for at, positions in gone.items()], pa.int64())
+    table = session.spark.createDataFrame(pa.table({_KEY: keys}))
     if len(keys) <= _BROADCAST_UP_TO:
-        gone = F.broadcast(gone)
-    return frame.join(gone, F.col(PLACE) == F.col(_KEY), "left_anti")
+        table = F.broadcast(table)
+    return frame.join(table, F.col(PLACE) == F.col(_KEY), "left_anti")
 
 
 def deleted_positions(file: DataFile, snapshot_id: int) -> pa.Array:

@@ -10,6 +10,7 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from ducklake_spark.scan.lookup import looked_up
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import DataFile
 
@@ -18,7 +19,6 @@ from ducklake_spark.spec.model import DataFile
 PLACE = "_ducklake_place"
 # A file of more rows than this does not exist; a scan of more files than the rest has neither.
 POSITION_BITS = 40
-_LISTED = "_ducklake_listed"
 
 
 def with_places(frame: DataFrame, files: Mapping[int, DataFile]) -> DataFrame:
@@ -49,16 +49,15 @@ def position() -> Expression:
 
 def with_lineage(session: Session, frame: DataFrame, files: Mapping[int, DataFile]) -> DataFrame:
     """The frame, which has its places, with row_id_start and begin_snapshot of the files."""
-    known = files.values()
-    lineage = pa.table(
+    known = [files.get(at) for at in range(max(files) + 1)]
+    starts = pa.array([file and file.row_id_start for file in known], pa.int64())
+    births = pa.array([file and file.begin_snapshot for file in known], pa.int64())
+    return frame.withColumns(
         {
-            _LISTED: pa.array(files, pa.int64()),
-            "row_id_start": pa.array([file.row_id_start for file in known], pa.int64()),
-            "begin_snapshot": pa.array([file.begin_snapshot for file in known], pa.int64()),
+            "row_id_start": looked_up(session, starts, ordinal()),
+            "begin_snapshot": looked_up(session, births, ordinal()),
         }
     )
-    listed = F.broadcast(session.spark.createDataFrame(lineage))
-    return frame.join(listed, ordinal() == F.col(_LISTED), "left")
 
 
 def packed(ordinal: int, positions: pa.Array) -> pa.Array:

@@ -19,6 +19,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from ducklake_spark.errors import ConfigError
+from ducklake_spark.session.archive import JAVA_OPTIONS, archive_path, with_archive
 from ducklake_spark.session.launch import quiet_start
 
 _WRITES_FIELD_IDS = "spark.sql.parquet.fieldId.write.enabled"
@@ -43,6 +44,9 @@ _LOCAL_DEFAULTS = {
     "spark.sql.shuffle.partitions": "8",
     "spark.driver.host": "localhost",
     "spark.driver.bindAddress": "127.0.0.1",
+    # Noting where each expression was made costs more calls of the JVM than making it, and would
+    # name lines of ours.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 
 
@@ -110,6 +114,9 @@ class Session:
                 builder = builder.config(key, value)
         for key, value in settings.config.items():
             builder = builder.config(key, value)
+        if settings.master.startswith("local") and (archive := archive_path()).exists():
+            options = settings.config.get(JAVA_OPTIONS, "")
+            builder = builder.config(JAVA_OPTIONS, with_archive(options, archive))
         with quiet_start():
             session = cls(builder.getOrCreate())
         session.spark.sparkContext.setLogLevel("OFF")

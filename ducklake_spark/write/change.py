@@ -25,6 +25,7 @@ from ducklake_spark.write.stage import StagedFiles, stage
 
 _ACTION = "_ducklake_action"
 _IN_SOURCE = "_ducklake_in_source"
+_BROADCAST_UP_TO = 500_000  # rows of a source, of which each task is given the keys
 _ROWS_PER_FILE = 100_000  # of changed rows, which few tasks write as fast as many
 
 Values = Mapping[str, Expression | str]
@@ -101,6 +102,7 @@ def merge(
 ) -> Changed:
     """Merge a source into a table; for each row the first clause that applies counts.
 
+    The source is read more than once: persist it if that is slow, or not the same each time.
     `predicate` says what `on` demands of single columns of the target; it must be left out with
     clauses for rows that are not matched by the source.
     """
@@ -111,6 +113,9 @@ def merge(
     target = _judged(target, clauses, "not matched by source").alias(target_alias)
     marked = source.withColumn(_IN_SOURCE, F.lit(True)).alias(source_alias)
     marked = _judged(marked, clauses, "not matched").alias(source_alias)
+    if not _needs_all_rows(clauses) and source.count() <= _BROADCAST_UP_TO:
+        # Only the rows that are matched move to where they meet their matches.
+        target = target.join(F.broadcast(marked), _expression(on), "left_semi").alias(target_alias)
     joined = target.join(marked, _expression(on), _join_kind(clauses))
     acted = joined.withColumn(_ACTION, _action(table, clauses)).where(F.col(_ACTION) >= 0)
     with _kept(acted) as found:
@@ -177,9 +182,13 @@ def _check_clauses(clauses: Sequence[Clause]) -> None:
             )
 
 
+def _needs_all_rows(clauses: Sequence[Clause]) -> bool:
+    return any(clause.when == "not matched by source" for clause in clauses)
+
+
 def _join_kind(clauses: Sequence[Clause]) -> str:
-    kinds = {clause.when for clause in clauses}
-    left, right = "not matched by source" in kinds, "not matched" in kinds
+    left = _needs_all_rows(clauses)
+    right = any(clause.when == "not matched" for clause in clauses)
     return {(True, True): "full", (True, False): "left", (False, True): "right"}.get(
         (left, right), "inner"
     )
