@@ -90,6 +90,7 @@ PEERS = {
         _ours("sqlite:{folder}/catalog.sqlite", spark_remote="local[*]"),
         "ducklake",
     ),
+    "script": Peer("PySpark script", _MINE, _ours("sqlite:{folder}/catalog.sqlite"), "ducklake"),
     "spark": Peer(
         "dbt-spark, session",
         (DBT, "dbt-spark[session]>=1.10,<2", "pyspark>=4.3,<5"),

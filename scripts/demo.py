@@ -64,11 +64,16 @@ def title(text: str) -> None:
 
 def run(program: str, *arguments: str) -> None:
     """Run a command of this environment in the project, and stop the demo if it fails."""
-    print(f"$ {shlex.join((program, *arguments))}", flush=True)
+    print(f"$ {' '.join(map(typed, (program, *arguments)))}", flush=True)
     command = (str(BIN / program), *arguments)
     environment = os.environ | {"DBT_SEND_ANONYMOUS_USAGE_STATS": "false"}
     if subprocess.run(command, cwd=PROJECT, env=environment, check=False).returncode:
         sys.exit(f"\nThe demo stops here: {program} failed. dbt's log is in {PROJECT}/logs.")
+
+
+def typed(argument: str) -> str:
+    """An argument as a person quotes it: SQL, which has single quotes in it, in double ones."""
+    return f'"{argument}"' if "'" in argument else shlex.quote(argument)
 
 
 def newest_snapshot() -> int:
