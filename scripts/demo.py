@@ -36,7 +36,7 @@ def main() -> None:
     title("Maintenance: small files become large ones")
     run("dbt", "--quiet", "run-operation", "ducklake_merge_adjacent_files")
     title("What is in the lake now, and what it was when it was young")
-    run("ducklake", "snapshots", "--limit", "6")
+    run("ducklake", "snapshots", "--limit", "14")
     run("ducklake", "sql", TIME_TRAVEL.format(version=after_first_build))
     title("The same lake in DuckDB, which knows nothing of dbt or Spark")
     run("python", "with_duckdb/ask.py")

@@ -14,9 +14,10 @@ QUESTIONS = {
     "A customer's past, from dbt's snapshot": """
         SELECT customer_id, city, dbt_valid_from, dbt_valid_to
         FROM lake.main.customers_history WHERE customer_id = 80 ORDER BY dbt_valid_from""",
-    "The newest snapshots of the lake, and who made them": """
-        SELECT snapshot_id, author, commit_message
-        FROM lake.snapshots() ORDER BY snapshot_id DESC LIMIT 8""",
+    "The newest snapshots that models made, and when": """
+        SELECT snapshot_id, snapshot_time, commit_message
+        FROM lake.snapshots() WHERE commit_message LIKE 'dbt: %'
+        ORDER BY snapshot_id DESC LIMIT 8""",
 }
 
 
