@@ -13,6 +13,8 @@ from ducklake_spark.errors import ConfigError
 
 _STDERR = 2
 _LAST_LINES = 12
+# How a JVM that did start begins the lines that say why it stopped; the others are its stack.
+_CAUSES = ("Exception in thread", "Caused by:", "Error:", "Unrecognized", "Invalid")
 
 
 @contextmanager
@@ -36,9 +38,11 @@ def quiet_start() -> Iterator[None]:
 
 def _no_spark(chatter: int) -> ConfigError:
     os.lseek(chatter, 0, os.SEEK_SET)
-    said = os.read(chatter, 1_000_000).decode(errors="replace").splitlines()[-_LAST_LINES:]
-    detail = "".join(f"\n  {line}" for line in said)
-    return ConfigError(
-        f"Spark did not start.{detail}",
-        hint="It needs Java 17 or newer: install one, and set JAVA_HOME if it is not on the PATH.",
-    )
+    said = os.read(chatter, 1_000_000).decode(errors="replace").splitlines()
+    causes = [line for line in said if line.startswith(_CAUSES)]
+    if causes:
+        hint = "Check Spark's master and configuration."
+    else:
+        hint = "It needs Java 17 or newer: install one, and set JAVA_HOME if it is not on the PATH."
+    detail = "".join(f"\n  {line}" for line in (causes or said)[-_LAST_LINES:])
+    return ConfigError(f"Spark did not start.{detail}\n", hint=hint)

@@ -8,11 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dbt.adapters.ducklake.credentials import DuckLakeCredentials
+from dbt.adapters.exceptions.connection import FailedToConnectError
 from dbt_common.exceptions import DbtRuntimeError
 
 from ducklake_spark import Lake
 from ducklake_spark.catalog import Catalog, LakeReader
 from ducklake_spark.config import SqliteAddress, parse_catalog
+from ducklake_spark.errors import DuckLakeError
 from ducklake_spark.session import Session
 
 _BETWEEN_INTERRUPTS = 0.5
@@ -32,7 +34,10 @@ class Engine:
         """The profile's lake and those attached, by their names in SQL."""
         with self._lock:
             if self._catalogs is None:
-                self._catalogs = self._open()
+                try:
+                    self._catalogs = self._open()
+                except DuckLakeError as error:
+                    raise FailedToConnectError(str(error)) from error
             return self._catalogs
 
     def _open(self) -> dict[str, Catalog]:
