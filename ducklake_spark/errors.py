@@ -7,7 +7,7 @@ stable: documentation and tests refer to them.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 
@@ -209,6 +209,24 @@ class AfterCommitError(DuckLakeError):
     """A transaction was committed, and an operation that was to follow it failed."""
 
     code = "DL506"
+
+
+class PartlyDoneError(DuckLakeError):
+    """An operation of several parts failed in some of them, and was carried out in all others."""
+
+    code = "DL507"
+
+    def __init__(self, operation: str, failures: Mapping[str, Exception]) -> None:
+        said = {
+            error.message if isinstance(error, DuckLakeError) else str(error).partition("\n")[0]
+            for error in failures.values()
+        }
+        hints = (error.hint for error in failures.values() if isinstance(error, DuckLakeError))
+        super().__init__(
+            f"{operation} failed for {', '.join(failures)}, and all else was done: "
+            f"{' '.join(sorted(said))}",
+            hint=next(filter(None, hints), "verify tells what is wrong with a lake."),
+        )
 
 
 # --- refusals ---

@@ -9,7 +9,13 @@ from collections.abc import Iterator
 import pytest
 
 from ducklake_spark import errors
-from ducklake_spark.errors import ConfigError, DuckLakeError, MissingExtraError, NotFoundError
+from ducklake_spark.errors import (
+    ConfigError,
+    DuckLakeError,
+    MissingExtraError,
+    NotFoundError,
+    PartlyDoneError,
+)
 
 # Whoever documents or handles an error by its code relies on it: a code never changes its class.
 CODES = {
@@ -35,6 +41,8 @@ CODES = {
     "CommitUnknownError": "DL503",
     "CommitMessageRequiredError": "DL504",
     "TransactionStateError": "DL505",
+    "AfterCommitError": "DL506",
+    "PartlyDoneError": "DL507",
     "RefusedError": "DL700",
     "ReadOnlyError": "DL701",
     "PathOutsideLakeError": "DL702",
@@ -56,6 +64,8 @@ def _made(cls: type[DuckLakeError]) -> DuckLakeError:
         return cls("A PostgreSQL catalog", "postgres")
     if issubclass(cls, NotFoundError):
         return cls("Table main.orders", near=["order", "people"], wanted="orders")
+    if issubclass(cls, PartlyDoneError):
+        return cls("merge_adjacent_files", {"main.t": ConfigError("No.", hint="Do something.")})
     return cls("It went wrong.", hint="Do something.")
 
 

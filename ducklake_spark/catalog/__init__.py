@@ -13,6 +13,7 @@ from ducklake_spark.catalog.compaction import (
 )
 from ducklake_spark.catalog.file_lists import ScheduledFile
 from ducklake_spark.catalog.local import StagedDelete
+from ducklake_spark.catalog.options import Option, narrowest
 from ducklake_spark.catalog.reader import LakeReader, Name, SnapshotReader
 from ducklake_spark.catalog.transaction import Transaction
 
@@ -28,9 +29,11 @@ __all__ = [
     "Merge",
     "MovedRows",
     "Name",
+    "Option",
     "Rewrite",
     "ScheduledFile",
     "SnapshotReader",
     "StagedDelete",
     "Transaction",
+    "narrowest",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ from sqlalchemy import Connection, delete, func, select, update
 from sqlalchemy.schema import DropTable
 
 from ducklake_spark.catalog.batch import Batch
+from ducklake_spark.catalog.column_stats_rows import widen_column_stats
 from ducklake_spark.catalog.compaction import (
     Compaction,
     Flush,
@@ -25,7 +27,8 @@ from ducklake_spark.catalog.files import inlined_delete_table
 from ducklake_spark.catalog.inlined import inlined_tables
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.changes import Change
-from ducklake_spark.spec.model import Table
+from ducklake_spark.spec.model import NewDataFile, Table
+from ducklake_spark.spec.stats import ColumnStats
 
 _MANY = 500
 # What is known of a data file besides its own row.
@@ -39,7 +42,7 @@ _ABOUT_FILES = (
 
 @dataclass(slots=True)
 class CompactionRows:
-    """The rows of one table's compactions. Its bounds hold for the moved rows, too."""
+    """The rows of one table's compactions. The moved rows are counted already."""
 
     batch: Batch
     connection: Connection
@@ -49,7 +52,9 @@ class CompactionRows:
 
     def add(self, compactions: Sequence[Compaction]) -> None:
         self.batch.changes += [Change(kind, self.table.id) for kind in kinds_of(compactions)]
-        self._grow(sum(new.file_size_bytes for new in files_of(compactions)))
+        files = files_of(compactions)
+        self._grow(sum(new.file_size_bytes for new in files))
+        self._widen_column_stats(files)
         for compaction in compactions:
             match compaction:
                 case Merge(sources=sources, made=made):
@@ -135,6 +140,19 @@ class CompactionRows:
             .where(s.c.table_id == self.table.id)
             .values(file_size_bytes=s.c.file_size_bytes + size)
         )
+
+    def _widen_column_stats(self, files: Sequence[NewDataFile]) -> None:
+        """Cover what the new files say and their sources did not.
+
+        DuckDB knows no bounds of long texts in its files, and of rows in the catalog it counts no
+        NULL for a list or map without items. Files of older columns say nothing of newer ones.
+        """
+        said: defaultdict[int, list[ColumnStats | None]] = defaultdict(list)
+        for file in files:
+            for stats in file.stats:
+                said[stats.column_id].append(stats)
+        added = [(leaf, said[leaf.id]) for leaf in self.table.walk() if leaf.id in said]
+        widen_column_stats(self.batch, self.connection, self.table.id, added)
 
     def _empty_inlined_tables(self, up_to: int) -> None:
         """Remove what was flushed, and tables that no writer will use again."""

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sqlalchemy import BigInteger, Connection, and_, bindparam, delete, update
+from sqlalchemy import BigInteger, Connection, bindparam, delete, update
 
 from ducklake_spark.catalog.batch import Batch, values_of
+from ducklake_spark.catalog.column_stats_rows import widen_column_stats
 from ducklake_spark.catalog.file_rows import add_facts, schedule_deletion
-from ducklake_spark.catalog.files import (
-    has_only_nulls,
-    read_table_column_stats,
-    read_table_stats,
-)
+from ducklake_spark.catalog.files import read_table_stats
 from ducklake_spark.catalog.inlined import inlined_tables
 from ducklake_spark.catalog.local import (
     DataChanges,
@@ -25,20 +22,14 @@ from ducklake_spark.catalog.mappings import name_mapping_rows, read_mappings
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.changes import Change
 from ducklake_spark.spec.changes import ChangeKind as Kind
-from ducklake_spark.spec.model import Column, NameMapping, Table, TableStats
+from ducklake_spark.spec.model import NameMapping, Table, TableStats
 from ducklake_spark.spec.paths import StoredPath
-from ducklake_spark.spec.stats import ColumnStats, TableColumnStats, widen_by_all
 
 _MANY = 500
 
-_OF_TABLE = bindparam("of_table", type_=BigInteger)
-_OF_COLUMN = and_(
-    tables.table_column_stats.c.table_id == _OF_TABLE,
-    tables.table_column_stats.c.column_id == bindparam("of_column", type_=BigInteger),
+_UPDATE_TABLE_STATS = update(tables.table_stats).where(
+    tables.table_stats.c.table_id == bindparam("of_table", type_=BigInteger)
 )
-_UPDATE_TABLE_STATS = update(tables.table_stats).where(tables.table_stats.c.table_id == _OF_TABLE)
-_UPDATE_COLUMN_STATS = update(tables.table_column_stats).where(_OF_COLUMN)
-_DELETE_COLUMN_STATS = delete(tables.table_column_stats).where(_OF_COLUMN)
 _DELETE_DELETE_FILE = delete(tables.delete_file).where(
     tables.delete_file.c.delete_file_id == bindparam("of_file", type_=BigInteger)
 )
@@ -181,50 +172,13 @@ class _TableData:
             self.batch.repeat(_UPDATE_TABLE_STATS, of_table=self.table_id, **values_of(stats))
 
     def _widen_column_stats(self, first_data: bool, files: list[LocalFile]) -> None:
-        """Widen what is known of each column; what cannot be known any more loses its row."""
-        known = read_table_column_stats(self.connection, self.table_id)
         by_column = [{stats.column_id: stats for stats in file.new.stats} for file in files]
-        for leaf in self.table.walk():
-            if not leaf.type.is_nested:
-                added = [stats.get(leaf.id) for stats in by_column]
-                before = known.get(leaf.id)
-                self._write_column_stats(
-                    leaf.id, before, self._widened(leaf, before, added, first_data)
-                )
-
-    def _widened(
-        self,
-        leaf: Column,
-        before: TableColumnStats | None,
-        added: list[ColumnStats | None],
-        first_data: bool,
-    ) -> TableColumnStats | None:
-        complete = [stats for stats in added if stats is not None]
-        if len(complete) < len(added):
-            return None
-        # Asked only where it decides anything, for the answer may take a look at every file.
-        only_nulls = (
-            before is not None
-            and before.min_value is None
-            and any(stats.min_value is not None for stats in complete)
-            and has_only_nulls(self.connection, self.table_id, leaf.id)
-        )
-        return widen_by_all(
-            before, complete, leaf.type, first_data=first_data, only_nulls=only_nulls
-        )
-
-    def _write_column_stats(
-        self, column_id: int, before: TableColumnStats | None, after: TableColumnStats | None
-    ) -> None:
-        of = {"of_table": self.table_id, "of_column": column_id}
-        if after == before:
-            return
-        if after is None:
-            self.batch.repeat(_DELETE_COLUMN_STATS, **of)
-        elif before is None:
-            self.batch.add(tables.table_column_stats, table_id=self.table_id, **values_of(after))
-        else:
-            self.batch.repeat(_UPDATE_COLUMN_STATS, **of, **values_of(after))
+        added = [
+            (leaf, [stats.get(leaf.id) for stats in by_column])
+            for leaf in self.table.walk()
+            if not leaf.type.is_nested
+        ]
+        widen_column_stats(self.batch, self.connection, self.table_id, added, first_data=first_data)
 
     # --- deletes ---
 

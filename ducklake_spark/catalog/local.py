@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, TypeVar
 
 from ducklake_spark.catalog.compaction import Compaction
+from ducklake_spark.catalog.options import Option, Scope
 from ducklake_spark.catalog.reader import (
     Name,
     SnapshotReader,
@@ -120,7 +121,7 @@ class DataChanges:
 
 
 TableData = tuple[Table, DataChanges]
-OptionKey = tuple[str, str | None, int | None]
+OptionKey = tuple[str, Scope, int | None]
 
 
 @dataclass(slots=True)
@@ -338,7 +339,7 @@ class LocalReader:
 
     def options(self, table: Table | None = None) -> Mapping[str, str]:
         """The options in force for a table, or for the lake, those set here included."""
-        scopes: list[tuple[str | None, int | None]] = [(None, None)]
+        scopes: list[tuple[Scope, int | None]] = [(None, None)]
         if table is not None:
             scopes += [("schema", table.schema_id), ("table", table.id)]
         known = dict(self.base.options(table if table is not None and table.id >= 0 else None))
@@ -348,6 +349,18 @@ class LocalReader:
                     known = {k: v for k, v in known.items() if k != key}
                     known |= {} if value is None else {key: value}
         return known
+
+    def stored_options(self) -> list[Option]:
+        """All that is set anywhere, here included."""
+        known: dict[OptionKey, str | None] = {
+            (option.key, option.scope, option.scope_id): option.value
+            for option in self.base.stored_options()
+        }
+        return [
+            Option(key, value, scope, scope_id)
+            for (key, scope, scope_id), value in {**known, **self.changes.options}.items()
+            if value is not None
+        ]
 
 
 T = TypeVar("T", TableEntry, View)

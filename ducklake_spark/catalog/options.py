@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -46,8 +46,19 @@ def read_options(
     ]
 
 
-def in_force(options: list[Option]) -> Mapping[str, str]:
-    """What counts for the narrowest scope among the options given."""
+def read_all_options(connection: Connection) -> list[Option]:
+    """All that is set anywhere, and the facts about the lake."""
+    rows = connection.execute(select(tables.metadata_table))
+    return [Option(row.key, row.value, row.scope, row.scope_id) for row in rows]
+
+
+def narrowest(options: Iterable[Option]) -> dict[str, Option]:
+    """Of each option the one that counts: that with the narrowest scope."""
     breadth = {None: 0, "schema": 1, "table": 2}
     ordered = sorted(options, key=lambda option: breadth[option.scope])
-    return {option.key: option.value for option in ordered}
+    return {option.key: option for option in ordered}
+
+
+def in_force(options: Iterable[Option]) -> Mapping[str, str]:
+    """The values that count."""
+    return {key: option.value for key, option in narrowest(options).items()}

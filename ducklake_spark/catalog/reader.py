@@ -12,7 +12,7 @@ from ducklake_spark.catalog.changed import read_changes, read_files_with_inlined
 from ducklake_spark.catalog.files import read_files, read_table_column_stats, read_table_stats
 from ducklake_spark.catalog.inlined import read_inlined_lives, read_inlined_rows
 from ducklake_spark.catalog.mappings import read_mappings
-from ducklake_spark.catalog.options import in_force, read_options
+from ducklake_spark.catalog.options import Option, in_force, read_all_options, read_options
 from ducklake_spark.catalog.store import LakeFacts, Store
 from ducklake_spark.errors import NotFoundError
 from ducklake_spark.spec.model import (
@@ -61,6 +61,7 @@ class LakeReader(Protocol):
     def mappings(self, table: Table) -> Mapping[int, NameMapping]: ...
     def column_births(self, table: Table) -> Mapping[int, int]: ...
     def options(self, table: Table | None = None) -> Mapping[str, str]: ...
+    def stored_options(self) -> list[Option]: ...
 
 
 def qualified(name: Name) -> QualifiedName:
@@ -253,6 +254,10 @@ class SnapshotReader:
         return in_force(
             self._ask(lambda c: read_options(c, schema_id=table.schema_id, table_id=table.id))
         )
+
+    def stored_options(self) -> list[Option]:
+        """All that is set, for the lake, its schemas and its tables, and the lake's own facts."""
+        return self._ask(read_all_options)
 
     def table_stats(self, table: Table) -> TableStats | None:
         """The counts kept for a table: they grow only, and have no history."""

@@ -10,6 +10,7 @@ from ducklake_spark.catalog.commit import CommitNote, CommitResult, commit_chang
 from ducklake_spark.catalog.compaction import Compaction
 from ducklake_spark.catalog.define import Definer
 from ducklake_spark.catalog.local import LocalDelete, LocalFile, StagedDelete
+from ducklake_spark.catalog.options import Scope
 from ducklake_spark.catalog.reader import Name, SnapshotReader
 from ducklake_spark.catalog.store import LakeFacts, Store
 from ducklake_spark.config import CommitSettings
@@ -234,7 +235,7 @@ class Transaction(Definer):
         key = option_key(name)
         text = None if value is None else normalise_option(key, value)[1]
         if table is not None:
-            scope: tuple[str | None, int | None] = ("table", self.table(table).id)
+            scope: tuple[Scope, int | None] = ("table", self.table(table).id)
         elif schema is not None:
             scope = ("schema", self.schema(schema).id)
         else:

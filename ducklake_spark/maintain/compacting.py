@@ -8,18 +8,20 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from ducklake_spark.catalog import Catalog, CommitResult, Compaction, SnapshotReader
 from ducklake_spark.errors import (
     CommitConflictError,
     CommitUnknownError,
     NotFoundError,
+    PartlyDoneError,
     UnsupportedFeatureError,
 )
 from ducklake_spark.maintain.targets import named, tables_of
+from ducklake_spark.scan.types import spark_type_of
 from ducklake_spark.session import Session
-from ducklake_spark.spec.model import Table
+from ducklake_spark.spec.model import Column, Table
 from ducklake_spark.spec.names import QualifiedName
 from ducklake_spark.spec.paths import StoredPath
 from ducklake_spark.write.move import discard
@@ -31,12 +33,20 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class CompactedFile:
-    """One file that takes the place of some; none, if no row of theirs was left."""
+    """One file that takes the place of some; none, if no row of theirs was left.
+
+    `skipped`: why a table is left alone that has something to do.
+    """
 
     schema_name: str
     table_name: str
     files_processed: int
     files_created: int
+    skipped: str | None = None
+
+    @classmethod
+    def none_of(cls, table: QualifiedName, why: str) -> CompactedFile:
+        return cls(table.schema, table.name, 0, 0, why)
 
 
 Row = TypeVar("Row")
@@ -44,12 +54,25 @@ Row = TypeVar("Row")
 Work = Callable[[Session, SnapshotReader, Table], list[Row]]
 
 
-def compact_tables(
-    catalog: Catalog, session: Session, schema: str | None, table_name: str | None, work: Work[Row]
-) -> list[Row]:
-    """Do the work for one table, or for those of a schema or the lake that want to be compacted.
+@dataclass(frozen=True, slots=True)
+class Operation(Generic[Row]):
+    """What is done to each table; `skip` makes the row of one to which it cannot be done."""
 
-    Each table has its commit; where one fails, the others go on, and its error is raised then.
+    name: str
+    work: Work[Row]
+    skip: Callable[[QualifiedName, str], Row]
+
+
+def compact_tables(
+    catalog: Catalog,
+    session: Session,
+    schema: str | None,
+    table_name: str | None,
+    operation: Operation[Row],
+) -> list[Row]:
+    """Do it to one table, or to those of a schema or the lake that want to be compacted.
+
+    Each table has its commit. Where one of several fails, all others go on: then it is an error.
     """
     if catalog.is_encrypted:
         raise UnsupportedFeatureError(
@@ -58,23 +81,29 @@ def compact_tables(
         )
     if table_name is not None:
         with session.sibling(writes_field_ids=True) as own:
-            return _with_retries(catalog, own, named(table_name, schema), work)
+            return _with_retries(catalog, own, named(table_name, schema), operation.work)
     reader = catalog.at()
     names = [table.name for table in tables_of(reader, schema=schema) if _is_willing(reader, table)]
+    failures: dict[str, Exception] = {}
     with _Sessions(session) as sessions:
 
         def do(name: QualifiedName) -> list[Row]:
             try:
-                return _with_retries(catalog, sessions.own, name, work)
+                return _with_retries(catalog, sessions.own, name, operation.work)
             except UnsupportedFeatureError as error:
                 _log.warning("%s", error)
+                return [operation.skip(name, error.message)]
             except NotFoundError:  # dropped meanwhile
                 _log.info("%s is there no more", name)
+            except Exception as error:  # noqa: BLE001 - raised when all are done
+                failures[str(name)] = error
             return []
 
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            done = [pool.submit(do, name) for name in names]
-        return [row for future in done for row in future.result()]
+            done = list(pool.map(do, names))
+    if failures:
+        raise PartlyDoneError(operation.name, failures) from next(iter(failures.values()))
+    return [row for rows in done for row in rows]
 
 
 class _Sessions:
@@ -147,3 +176,15 @@ def discarded_on_error(table: Table) -> Iterator[list[StoredPath]]:
     except BaseException:
         discard(table, files)
         raise
+
+
+def refuse_unwritable(operation: str, table: Table, columns: Sequence[Column]) -> None:
+    """Raise UnsupportedFeatureError if there is a type whose values Spark cannot write."""
+    for column in columns:
+        for leaf in column.walk():
+            if not leaf.type.is_nested and not spark_type_of(leaf).is_writable:
+                raise UnsupportedFeatureError(
+                    f"Column {column.name!r} of {table.name} holds {leaf.type}, which Spark cannot "
+                    "write.",
+                    hint=f"DuckDB can compact the table, with its ducklake_{operation}.",
+                )

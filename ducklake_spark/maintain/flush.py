@@ -13,7 +13,13 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from ducklake_spark.catalog import Catalog, Flush, MovedRows, SnapshotReader
-from ducklake_spark.maintain.compacting import commit, compact_tables, discarded_on_error
+from ducklake_spark.maintain.compacting import (
+    Operation,
+    commit,
+    compact_tables,
+    discarded_on_error,
+    refuse_unwritable,
+)
 from ducklake_spark.maintain.dated_deletes import Written, consolidated, deletes_of_rows
 from ducklake_spark.scan import ROW_ID, SNAPSHOT_ID
 from ducklake_spark.scan.inlined import inlined_frame
@@ -26,21 +32,31 @@ from ducklake_spark.spec.model import (
     PartitionField,
     Table,
 )
+from ducklake_spark.spec.names import QualifiedName
 from ducklake_spark.spec.partitions import partition_directory, partition_value
 from ducklake_spark.spec.stats import ColumnStats
 from ducklake_spark.spec.types import FLOATS
-from ducklake_spark.write.move import TARGET, refuse_unmovable, stage_moved
+from ducklake_spark.write.move import TARGET, stage_moved
 
+_NAME = "flush_inlined_data"
 _Texts = tuple[str | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class FlushedTable:
-    """How many rows went from the catalog to files; none if only deletes did."""
+    """How many rows went from the catalog to files; none if only deletes did.
+
+    `skipped`: why a table is left alone that has something to do.
+    """
 
     schema_name: str
     table_name: str
     rows_flushed: int
+    skipped: str | None = None
+
+    @classmethod
+    def none_of(cls, table: QualifiedName, why: str) -> FlushedTable:
+        return cls(table.schema, table.name, 0, why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +83,14 @@ def flush_inlined_data(
         if not lives and not files:
             return []
         for live in lives:
-            refuse_unmovable(table, live.columns)
+            refuse_unwritable(_NAME, table, live.columns)
         if not dry_run:
             _flush(catalog, session, reader, table, lives, files)
         count = sum(len(live.rows) for live in lives)
         return [FlushedTable(table.name.schema, table.name.name, count)]
 
-    return compact_tables(catalog, session, schema_name, table_name, flush)
+    operation = Operation(_NAME, flush, FlushedTable.none_of)
+    return compact_tables(catalog, session, schema_name, table_name, operation)
 
 
 def _flush(
@@ -88,7 +105,7 @@ def _flush(
         made = [new for live in lives for new in _move(session, reader, table, live, written)]
         deletes = [(file.file.id, consolidated(table, file, written)) for file in files]
         flush = Flush(reader.snapshot.id, tuple(made), tuple(deletes))
-        commit(catalog, reader, table, [flush], "flush_inlined_data")
+        commit(catalog, reader, table, [flush], _NAME)
 
 
 def _move(

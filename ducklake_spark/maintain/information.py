@@ -3,34 +3,33 @@
 from __future__ import annotations
 
 import datetime
-import json
 from dataclasses import dataclass
 
 from ducklake_spark.catalog import Catalog, LakeReader
 from ducklake_spark.maintain.targets import named, tables_of
+from ducklake_spark.spec.changes import listed_changes
 from ducklake_spark.spec.model import Commit, DataFile
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotRow:
-    """A snapshot with what was said and done to make it; `changes` is JSON."""
+    """A snapshot with what was said and done to make it, as DuckDB lists them."""
 
     snapshot_id: int
     snapshot_time: datetime.datetime
     schema_version: int
-    changes: str
+    changes: dict[str, list[str]]
     author: str | None
     commit_message: str | None
     commit_extra_info: str | None
 
     @classmethod
     def of(cls, commit: Commit) -> SnapshotRow:
-        changes = [{"change": c.kind.value, "object": str(c.target)} for c in commit.changes]
         return cls(
             commit.snapshot.id,
             commit.snapshot.time,
             commit.snapshot.schema_version,
-            json.dumps(changes),
+            listed_changes(commit.changes),
             commit.author,
             commit.message,
             commit.extra_info,

@@ -11,9 +11,11 @@ from ducklake_spark.catalog import Catalog, Merge, MovedRows, SnapshotReader
 from ducklake_spark.errors import ConfigError
 from ducklake_spark.maintain.compacting import (
     CompactedFile,
+    Operation,
     commit,
     compact_tables,
     discarded_on_error,
+    refuse_unwritable,
 )
 from ducklake_spark.maintain.packing import Pack, deleted_rows, packed
 from ducklake_spark.maintain.rows_of_files import write_packs
@@ -21,8 +23,9 @@ from ducklake_spark.scan import ROW_ID, SNAPSHOT_ID
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import Column, DataFile, NewDataFile, Table
 from ducklake_spark.spec.types import FLOATS
-from ducklake_spark.write.move import refuse_unmovable
 from ducklake_spark.write.options import target_file_size
+
+_NAME = "merge_adjacent_files"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,8 @@ def merge_adjacent_files(
             CompactedFile(table.name.schema, table.name.name, len(pack.files), 1) for pack in packs
         ]
 
-    return compact_tables(catalog, session, schema, table_name, merge)
+    operation = Operation(_NAME, merge, CompactedFile.none_of)
+    return compact_tables(catalog, session, schema, table_name, operation)
 
 
 def _plan(reader: SnapshotReader, table: Table, limits: _Limits) -> list[Pack]:
@@ -99,7 +103,7 @@ def _columns(
     begins = {pack.schema_version: pack.files[0].begin_snapshot for pack in packs}
     columns = {version: reader.columns_at(table, begin) for version, begin in begins.items()}
     for known in columns.values():
-        refuse_unmovable(table, known)
+        refuse_unwritable(_NAME, table, known)
     return columns
 
 
@@ -121,7 +125,7 @@ def _merge(
             made = write_packs(session, reader, table, columns[version], alike, keep)
             written += [file.path for file in made]
             merges += [Merge(p.files, _stand_in(p, f)) for p, f in zip(alike, made, strict=True)]
-        commit(catalog, reader, table, merges, "merge_adjacent_files")
+        commit(catalog, reader, table, merges, _NAME)
 
 
 def _stand_in(pack: Pack, file: NewDataFile) -> MovedRows:

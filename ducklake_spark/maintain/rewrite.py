@@ -8,9 +8,11 @@ from ducklake_spark.catalog import Catalog, MovedRows, Rewrite, SnapshotReader
 from ducklake_spark.errors import ConfigError
 from ducklake_spark.maintain.compacting import (
     CompactedFile,
+    Operation,
     commit,
     compact_tables,
     discarded_on_error,
+    refuse_unwritable,
 )
 from ducklake_spark.maintain.packing import Pack, deleted_rows, packed
 from ducklake_spark.maintain.rows_of_files import write_packs
@@ -18,9 +20,9 @@ from ducklake_spark.scan import ROW_ID
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import DataFile, Table
 from ducklake_spark.spec.types import FLOATS
-from ducklake_spark.write.move import refuse_unmovable
 from ducklake_spark.write.options import target_file_size
 
+_NAME = "rewrite_data_files"
 _THRESHOLD = "0.95"
 
 
@@ -50,7 +52,8 @@ def rewrite_data_files(
             for p in packs
         ]
 
-    return compact_tables(catalog, session, schema, table_name, rewrite)
+    operation = Operation(_NAME, rewrite, CompactedFile.none_of)
+    return compact_tables(catalog, session, schema, table_name, operation)
 
 
 def _plan(reader: SnapshotReader, table: Table, threshold: float | None) -> list[Pack]:
@@ -64,7 +67,7 @@ def _plan(reader: SnapshotReader, table: Table, threshold: float | None) -> list
         if (gone := deleted_rows(file)) and gone >= threshold * file.record_count
     ]
     if hollow:
-        refuse_unmovable(table, table.columns)
+        refuse_unwritable(_NAME, table, table.columns)
     return list(packed(reader, table, hollow, target_file_size(options), _living_bytes))
 
 
@@ -90,4 +93,4 @@ def _rewrite(
         )
         rewrites = [Rewrite(p.files, m) for p, m in zip(living, made, strict=True)]
         rewrites += [Rewrite(pack.files, None) for pack in packs if not pack.rows]
-        commit(catalog, reader, table, rewrites, "rewrite_data_files")
+        commit(catalog, reader, table, rewrites, _NAME)

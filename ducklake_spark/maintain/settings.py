@@ -2,27 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ducklake_spark.catalog import Catalog, LakeReader, Transaction
+from ducklake_spark.catalog import Catalog, LakeReader, Option, Transaction, narrowest
 from ducklake_spark.maintain.targets import named, tables_of
-from ducklake_spark.spec.options import normalise_option, option_key
+from ducklake_spark.spec.options import description_of, normalise_option, option_key
 
 
 @dataclass(frozen=True, slots=True)
 class OptionRow:
-    """An option by its name and the text of its value."""
+    """An option by the text of its value, and what it is set for."""
 
-    option: str
+    option_name: str
+    description: str | None
     value: str | None
+    scope: str
+    scope_entry: str | None
 
 
 def options(
     reader: LakeReader, *, table_name: str | None = None, schema: str | None = None
 ) -> list[OptionRow]:
-    """The options in force for the lake, or for a table."""
-    table = reader.table(named(table_name, schema)) if table_name is not None else None
-    return [OptionRow(name, value) for name, value in sorted(reader.options(table).items())]
+    """All options that are set; with a table or a schema, those in force for it."""
+    stored = reader.stored_options()
+    if table_name is not None or schema is not None:
+        stored = list(_in_force(reader, stored, table_name, schema))
+    names = _entries(reader)
+    rows = (_row(option, names.get((option.scope, option.scope_id))) for option in stored)
+    return sorted(rows, key=lambda row: (row.option_name, row.scope, row.scope_entry or ""))
+
+
+def _in_force(
+    reader: LakeReader, stored: Iterable[Option], table_name: str | None, schema: str | None
+) -> Iterable[Option]:
+    wanted: set[tuple[str | None, int | None]] = {(None, None)}
+    if table_name is not None:
+        table = reader.table(named(table_name, schema))
+        wanted |= {("schema", table.schema_id), ("table", table.id)}
+    elif schema is not None:
+        wanted.add(("schema", reader.schema(schema).id))
+    relevant = (option for option in stored if (option.scope, option.scope_id) in wanted)
+    return narrowest(relevant).values()
+
+
+def _entries(reader: LakeReader) -> dict[tuple[str | None, int | None], str]:
+    """The names of all that an option may be set for."""
+    names: dict[tuple[str | None, int | None], str] = {}
+    for schema in reader.schemas():
+        names["schema", schema.id] = schema.name
+        for table in reader.tables(schema.name):
+            names["table", table.id] = f"{schema.name}.{table.name.name}"
+    return names
+
+
+def _row(option: Option, entry: str | None) -> OptionRow:
+    scope = (option.scope or "global").upper()
+    return OptionRow(option.key, description_of(option.key), option.value, scope, entry)
 
 
 def set_option(
@@ -41,7 +77,10 @@ def set_option(
         list(tables_of(tx, table_name, schema))  # for the names, which may be wrong
     else:
         tx.set_option(option, value, schema=schema, table=table)
-    return [OptionRow(option_key(option), stored)]
+    key = option_key(option)
+    entry = f"{table.schema}.{table.name}" if table is not None else schema
+    scope = "TABLE" if table is not None else "GLOBAL" if schema is None else "SCHEMA"
+    return [OptionRow(key, description_of(key), stored, scope, entry)]
 
 
 @dataclass(frozen=True, slots=True)

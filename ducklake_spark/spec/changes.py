@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ducklake_spark.errors import CatalogDamagedError
-from ducklake_spark.spec.names import QualifiedName, quote
+from ducklake_spark.spec.names import QualifiedName, as_duckdb_writes, quote
 
 
 class ChangeKind(StrEnum):
@@ -39,6 +39,29 @@ class ChangeKind(StrEnum):
     COMPACTED_TABLE = "compacted_table"
 
 
+# How DuckDB's snapshots() calls them, in its order.
+_LISTED = {
+    ChangeKind.CREATED_SCHEMA: "schemas_created",
+    ChangeKind.DROPPED_SCHEMA: "schemas_dropped",
+    ChangeKind.CREATED_TABLE: "tables_created",
+    ChangeKind.CREATED_VIEW: "views_created",
+    ChangeKind.CREATED_SCALAR_MACRO: "scalar_macros_created",
+    ChangeKind.CREATED_TABLE_MACRO: "table_macros_created",
+    ChangeKind.DROPPED_TABLE: "tables_dropped",
+    ChangeKind.ALTERED_TABLE: "tables_altered",
+    ChangeKind.INSERTED_INTO_TABLE: "tables_inserted_into",
+    ChangeKind.DELETED_FROM_TABLE: "tables_deleted_from",
+    ChangeKind.DROPPED_VIEW: "views_dropped",
+    ChangeKind.DROPPED_SCALAR_MACRO: "scalar_macros_dropped",
+    ChangeKind.DROPPED_TABLE_MACRO: "table_macros_dropped",
+    ChangeKind.ALTERED_VIEW: "views_altered",
+    ChangeKind.INLINED_INSERT: "inlined_insert",
+    ChangeKind.INLINED_DELETE: "inlined_delete",
+    ChangeKind.INLINE_FLUSH: "flushed_inlined",
+    ChangeKind.MERGE_ADJACENT: "merge_adjacent",
+    ChangeKind.REWRITE_DELETE: "rewrite_delete",
+    ChangeKind.COMPACTED_TABLE: "compacted_table",
+}
 _ALIASES = {"flushed_inlined": ChangeKind.INLINE_FLUSH}
 _ORDER = {kind: at for at, kind in enumerate(ChangeKind)}
 _NAMED = {
@@ -73,6 +96,20 @@ def format_changes(changes: Iterable[Change]) -> str:
     """The text of a commit's changes, each once, in the reference's order."""
     unique = dict.fromkeys(changes)
     return ",".join(str(change) for change in sorted(unique, key=lambda c: _ORDER[c.kind]))
+
+
+def listed_changes(changes: Iterable[Change]) -> dict[str, list[str]]:
+    """What was done to what, under the names and in the order of DuckDB's snapshots()."""
+    targets: dict[ChangeKind, list[str]] = {kind: [] for kind in _LISTED}
+    for change in changes:
+        targets[change.kind].append(_listed(change.target))
+    return {_LISTED[kind]: names for kind, names in targets.items() if names}
+
+
+def _listed(target: int | str | QualifiedName) -> str:
+    if isinstance(target, QualifiedName):
+        return f"{as_duckdb_writes(target.schema)}.{as_duckdb_writes(target.name)}"
+    return str(target)
 
 
 def parse_changes(text: str | None) -> list[Change]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from ducklake_spark.errors import ConfigError, NotFoundError
 from ducklake_spark.spec.moments import is_duration
@@ -61,26 +62,84 @@ def _duration(value: str) -> str | None:
     return value if not value or is_duration(value) else None
 
 
-# What each option takes, as text for the error message.
-_OPTIONS: dict[str, tuple[Callable[[str], str | None], str]] = {
-    "data_inlining_row_limit": (_count, "a number of rows, such as 10"),
-    "parquet_compression": (_codec, f"one of {', '.join(_CODECS)}"),
-    "parquet_version": (_version, "1 or 2"),
-    "parquet_compression_level": (_count, "a level, such as 3"),
-    "parquet_row_group_size": (_positive, "a number of rows, such as 122880"),
-    "parquet_row_group_size_bytes": (_size, "a size, such as 128MB"),
-    "hive_file_pattern": (_flag, "true or false"),
-    "target_file_size": (_size, "a size, such as 512MB"),
-    "require_commit_message": (_flag, "true or false"),
-    "rewrite_delete_threshold": (_fraction, "a fraction from 0 to 1"),
-    "delete_older_than": (_duration, "a duration, such as 7 days"),
-    "expire_older_than": (_duration, "a duration, such as 7 days"),
-    "auto_compact": (_flag, "true or false"),
-    "per_thread_output": (_flag, "true or false"),
-    "write_deletion_vectors": (_flag, "true or false"),
-    "sort_on_insert": (_flag, "true or false"),
+@dataclass(frozen=True, slots=True)
+class _Option:
+    """How the text of a value is stored, None if it is none; what values there are, for people."""
+
+    parse: Callable[[str], str | None]
+    takes: str
+    description: str
+
+
+_FLAG = "true or false"
+_AGE = "a duration, such as 7 days"
+_OPTIONS = {
+    "data_inlining_row_limit": _Option(
+        _count,
+        "a number of rows, such as 10",
+        "Writes of so many rows at most go to the catalog itself, those of DuckDB",
+    ),
+    "parquet_compression": _Option(
+        _codec, f"one of {', '.join(_CODECS)}", "How Parquet files are compressed"
+    ),
+    "parquet_version": _Option(_version, "1 or 2", "The version of the Parquet format"),
+    "parquet_compression_level": _Option(
+        _count, "a level, such as 3", "How hard the compression tries"
+    ),
+    "parquet_row_group_size": _Option(
+        _positive, "a number of rows, such as 122880", "Rows of a row group in Parquet files"
+    ),
+    "parquet_row_group_size_bytes": _Option(
+        _size, "a size, such as 128MB", "Bytes of a row group in Parquet files"
+    ),
+    "hive_file_pattern": _Option(
+        _flag, _FLAG, "Whether files of a partition lie in folders with its values in their names"
+    ),
+    "target_file_size": _Option(
+        _size, "a size, such as 512MB", "The size that inserts and merges give to data files"
+    ),
+    "require_commit_message": _Option(
+        _flag, _FLAG, "Whether a commit without a message is refused"
+    ),
+    "rewrite_delete_threshold": _Option(
+        _fraction,
+        "a fraction from 0 to 1",
+        "rewrite_data_files takes files of which so much is deleted",
+    ),
+    "delete_older_than": _Option(
+        _duration,
+        _AGE,
+        "The age of files that cleanup_old_files and delete_orphaned_files remove",
+    ),
+    "expire_older_than": _Option(
+        _duration, _AGE, "The age of snapshots that expire_snapshots forgets"
+    ),
+    "auto_compact": _Option(
+        _flag, _FLAG, "Whether operations on the whole lake or a schema take the table along"
+    ),
+    "per_thread_output": _Option(
+        _flag, _FLAG, "Whether each thread of DuckDB writes files of its own"
+    ),
+    "write_deletion_vectors": _Option(
+        _flag, _FLAG, "Whether DuckDB writes deletion vectors, which are an experiment"
+    ),
+    "sort_on_insert": _Option(
+        _flag, _FLAG, "Whether inserts into a table with SORTED BY sort their rows"
+    ),
+}
+_FACTS = {
+    "version": "The version of the DuckLake format",
+    "created_by": "What made the lake",
+    "data_path": "Where the files are",
+    "encrypted": "Whether Parquet files are encrypted",
 }
 OPTION_NAMES = frozenset(_OPTIONS)
+
+
+def description_of(key: str) -> str | None:
+    """What an option, or a fact that is stored among them, is about; None if nobody knows."""
+    option = _OPTIONS.get(key)
+    return option.description if option is not None else _FACTS.get(key)
 
 
 def option_key(name: str) -> str:
@@ -94,9 +153,9 @@ def option_key(name: str) -> str:
 def normalise_option(name: str, value: object) -> tuple[str, str]:
     """The stored name and text of an option, or an error that says what it takes."""
     key = option_key(name)
-    parse, wanted = _OPTIONS[key]
+    option = _OPTIONS[key]
     text = str(value).strip()
-    stored = parse(text)
+    stored = option.parse(text)
     if stored is None:
-        raise ConfigError(f"The option {key} cannot be {text!r}.", hint=f"It takes {wanted}.")
+        raise ConfigError(f"The option {key} cannot be {text!r}.", hint=f"It takes {option.takes}.")
     return key, stored

@@ -12,7 +12,6 @@ from enum import Enum, auto
 from functools import partial
 from typing import Any
 
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from ducklake_spark import maintain
@@ -21,7 +20,7 @@ from ducklake_spark.errors import StatementError
 from ducklake_spark.spec.moments import Moment
 from ducklake_spark.spec.names import split_identifier
 from ducklake_spark.sql.arguments import Given, Parameter, Signature
-from ducklake_spark.sql.failures import query_error
+from ducklake_spark.sql.failures import SPARK_ERRORS, query_error
 from ducklake_spark.sql.rows import frame_of
 from ducklake_spark.sql.workspace import MAIN, Workspace
 
@@ -99,7 +98,7 @@ class Procedure:
 def _translated() -> Iterator[None]:
     try:
         yield
-    except PySparkException as error:
+    except SPARK_ERRORS as error:
         raise query_error(error) from error
 
 

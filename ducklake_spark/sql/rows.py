@@ -33,8 +33,11 @@ def frame_of(session: Session, row: type, rows: Iterable[Any]) -> DataFrame:
 
 
 def _spark_type(hint: Any) -> t.DataType:
-    if get_origin(hint) is tuple:
+    if get_origin(hint) in (tuple, list):
         return t.ArrayType(_spark_type(get_args(hint)[0]))
+    if get_origin(hint) is dict:
+        key, item = get_args(hint)
+        return t.MapType(_spark_type(key), _spark_type(item))
     (kind,) = [part for part in get_args(hint) or (hint,) if part is not NoneType]
     return next(_TYPES[base] for base in kind.__mro__ if base in _TYPES)()
 

@@ -83,10 +83,20 @@ def remove_tree(folder: str) -> None:
 
 
 def remove_file(path: str) -> None:
-    """Remove a file; one that is gone is fine."""
+    """Remove a file; one that is gone is fine.
+
+    On a local disk Spark leaves a checksum beside each file that it writes, which goes with it.
+    """
     file_system, inner = locate(path)
-    if file_system.get_file_info(inner).type == fs.FileType.File:
-        file_system.delete_file(inner)
+    _remove(file_system, inner)
+    if isinstance(file_system, fs.LocalFileSystem):
+        folder, slash, name = inner.rpartition("/")
+        _remove(file_system, f"{folder}{slash}.{name}.crc")
+
+
+def _remove(file_system: fs.FileSystem, path: str) -> None:
+    if file_system.get_file_info(path).type == fs.FileType.File:
+        file_system.delete_file(path)
 
 
 def move_file(source: str, target: str) -> None:

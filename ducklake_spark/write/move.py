@@ -16,9 +16,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from ducklake_spark.errors import ConfigError, UnsupportedFeatureError
+from ducklake_spark.errors import ConfigError
 from ducklake_spark.scan import ROW_ID, SNAPSHOT_ID, STORED
-from ducklake_spark.scan.types import FIELD_ID, encoded, spark_type_of
+from ducklake_spark.scan.types import FIELD_ID, encoded
 from ducklake_spark.spec.model import Column, NewDataFile, Table
 from ducklake_spark.spec.names import backticked, fold, uuid7
 from ducklake_spark.spec.paths import StoredPath
@@ -33,18 +33,6 @@ from ducklake_spark.write.row_ids import write_with_row_ids
 TARGET = "_ducklake_target"
 _MOST_TASKS = 256
 _THREADS = 8
-
-
-def refuse_unmovable(table: Table, columns: Sequence[Column]) -> None:
-    """Raise UnsupportedFeatureError if there is a type whose values Spark cannot write."""
-    for column in columns:
-        for leaf in column.walk():
-            if not leaf.type.is_nested and not spark_type_of(leaf).is_writable:
-                raise UnsupportedFeatureError(
-                    f"{table.name} cannot be compacted: its column {column.name!r} holds "
-                    f"{leaf.type}, which Spark cannot write.",
-                    hint="Compact the table with DuckDB.",
-                )
 
 
 def stage_moved(

@@ -76,7 +76,8 @@ class TestOperations:
         assert project.run_sql(f"select * from {project.test_schema}.broken", fetch="all") == [(1,)]
 
     def test_hooks_at_the_end_of_a_run(self, project: Any) -> None:
-        assert "│ target_file_size │ 10000000 │" in _operation("ducklake_options")
+        found = {row[0]: row[2:] for row in _table(_operation("ducklake_options"))}
+        assert found["target_file_size"] == ["10000000", "GLOBAL", "NULL"]
 
     def test_a_dry_run_shows_what_would_go(self, project: Any) -> None:
         before = _operation("ducklake_snapshots")
@@ -97,7 +98,9 @@ class TestOperations:
         assert "nope" in _operation("ducklake_list_files", "{table_name: nope}", expect_pass=False)
 
     def test_macros_of_a_project_can_call_them(self, project: Any) -> None:
-        assert "snapshots: " in _operation("shown")
+        shown = _operation("shown")
+        assert "snapshots: " in shown
+        assert '│ {"tables_' in shown
 
     @pytest.mark.parametrize(
         ("name", "arguments", "message"),

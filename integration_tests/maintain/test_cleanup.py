@@ -136,6 +136,7 @@ def test_orphans_go_by_their_age(lake: LakeAddress) -> None:
     with _with_rows(lake) as catalog:
         data = Path(lake.data_path)
         old = _aged(data / "main/t/ducklake-lost/part-0.parquet", 3)
+        checksum = _aged(data / "main/t/ducklake-lost/.part-0.parquet.crc", 3)
         puffin = _aged(data / "main/gone/x-delete.puffin", 30)
         young = _aged(data / "main/t/ducklake-of-a-writer/part-0.parquet", 1)
         note = _aged(data / "main/t/notes.txt", 30)
@@ -146,9 +147,8 @@ def test_orphans_go_by_their_age(lake: LakeAddress) -> None:
             [*expected, str(young)]
         )
         assert _orphans(catalog) == expected
-        assert (old.exists(), puffin.exists(), young.exists(), note.exists()) == (
-            False, False, True, True
-        )  # fmt: skip
+        there = [path.exists() for path in (old, checksum, puffin, young, note)]
+        assert there == [False, False, False, True, True]
         assert _orphans(catalog, cleanup_all=True) == [str(young)]
     with Oracle(lake) as duck:
         assert duck.rows("FROM t") == [(1,)]

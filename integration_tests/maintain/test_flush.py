@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 
 from ducklake_spark.maintain import FlushedTable, flush_inlined_data, merge_adjacent_files
 from ducklake_spark.session import Session
-from support.lakes import LakeAddress, file_lake
-from support.oracle import Oracle
+from support.compactions import done_as_foretold
+from support.lakes import LakeAddress
+from support.oracle import Oracle, duck_runs
 from support.unharmed import unharmed
 from support.values import VALUES, value_rows
 
@@ -17,26 +19,7 @@ TABLE = "CREATE TABLE t (k INTEGER, s VARCHAR)"
 # Spark cannot write the first three; files hold 128-bit integers as doubles.
 NOT_KEPT = ("TIMESTAMP_NS", "TIMETZ", "INTERVAL", "HUGEINT")
 
-
-@pytest.fixture
-def local(tmp_path: Path) -> LakeAddress:
-    return file_lake("sqlite", tmp_path)
-
-
-def prepared(lake: LakeAddress, *statements: str) -> None:
-    with Oracle(lake) as duck:
-        duck.run(*statements)
-
-
-def flushed(lake: LakeAddress, session: Session, **options: object) -> list[FlushedTable]:
-    """Flush the lake: first what a dry run tells, then in earnest."""
-    with lake.open() as catalog:
-        before = lake.dump()
-        told = flush_inlined_data(catalog, session, dry_run=True, **options)  # type: ignore[arg-type]
-        assert lake.dump() == before
-        done = flush_inlined_data(catalog, session, **options)  # type: ignore[arg-type]
-    assert done == told
-    return done
+flushed = partial(done_as_foretold, flush_inlined_data)
 
 
 def inlined(lake: LakeAddress) -> dict[str, int]:
@@ -49,7 +32,7 @@ def inlined(lake: LakeAddress) -> dict[str, int]:
 
 
 def test_rows_and_deletes_become_files(lake: LakeAddress, session: Session) -> None:
-    prepared(
+    duck_runs(
         lake,
         TABLE,
         "INSERT INTO t SELECT i, 'f' FROM range(100) r(i)",
@@ -83,7 +66,7 @@ def test_rows_and_deletes_become_files(lake: LakeAddress, session: Session) -> N
 
 
 def test_deletes_join_those_that_are_in_a_file(local: LakeAddress, session: Session) -> None:
-    prepared(
+    duck_runs(
         local,
         TABLE,
         "INSERT INTO t SELECT i, 'f' FROM range(100) r(i)",
@@ -101,7 +84,7 @@ def test_deletes_join_those_that_are_in_a_file(local: LakeAddress, session: Sess
 
 
 def test_deletes_from_a_file_that_was_rewritten_since(local: LakeAddress, session: Session) -> None:
-    prepared(
+    duck_runs(
         local,
         TABLE,
         "INSERT INTO t SELECT i, 'f' FROM range(100) r(i)",
@@ -116,7 +99,7 @@ def test_deletes_from_a_file_that_was_rewritten_since(local: LakeAddress, sessio
 
 
 def test_rows_of_older_columns(local: LakeAddress, session: Session) -> None:
-    prepared(
+    duck_runs(
         local,
         TABLE,
         "INSERT INTO t VALUES (1, 'a'), (2, 'b')",
@@ -137,7 +120,7 @@ def test_rows_of_older_columns(local: LakeAddress, session: Session) -> None:
 
 @pytest.mark.parametrize("key", ["s", "bucket(3, k)", "year(d)"])
 def test_rows_go_to_their_partitions(local: LakeAddress, session: Session, key: str) -> None:
-    prepared(
+    duck_runs(
         local,
         "CREATE TABLE t (k INTEGER, s VARCHAR, d DATE)",
         "INSERT INTO t VALUES (1, 'a', '2024-01-01'), (2, NULL, NULL)",
@@ -165,7 +148,7 @@ def test_values_of_every_type(
     kinds = tuple(kind for kind in VALUES if kind not in NOT_KEPT)
     columns = ", ".join(f"c{at} {kind}" for at, kind in enumerate(kinds))
     rows = ", ".join(value_rows(kinds))
-    prepared(
+    duck_runs(
         local,
         "CALL lake.set_option('data_inlining_row_limit', 100)",
         f"CREATE TABLE t ({columns})",
@@ -173,7 +156,7 @@ def test_values_of_every_type(
     )
     with unharmed(local):
         flushed(local, session)
-    prepared(
+    duck_runs(
         local,
         "CALL lake.set_option('data_inlining_row_limit', 0)",
         f"INSERT INTO t VALUES {rows}",
@@ -182,8 +165,28 @@ def test_values_of_every_type(
         assert len(merge_adjacent_files(catalog, session)) == 1
 
 
+def test_the_tables_statistics_become_those_that_duckdbs_flush_makes(
+    shared_lake: LakeAddress, make_lake: Callable[[str], LakeAddress], session: Session
+) -> None:
+    """A list or map without items is a NULL in a file, and none to DuckDB's inlined rows."""
+    theirs = make_lake(shared_lake.kind)
+    for lake in (shared_lake, theirs):
+        duck_runs(
+            lake,
+            "CREATE TABLE t (k INTEGER, m MAP(VARCHAR, INTEGER), s STRUCT(l VARCHAR[], n INTEGER))",
+            "INSERT INTO t VALUES (1, MAP {'a': 1}, {'l': ['x'], 'n': 1})",
+            "INSERT INTO t VALUES (2, MAP {}, {'l': [], 'n': NULL}), (3, NULL, NULL)",
+            "INSERT INTO t VALUES (4, MAP {'b': NULL}, {'l': ['y', NULL], 'n': NULL})",
+        )
+    with unharmed(shared_lake):
+        flushed(shared_lake, session)
+    duck_runs(theirs, "CALL ducklake_flush_inlined_data('lake')")
+    statistics = [lake.dump()["ducklake_table_column_stats"] for lake in (shared_lake, theirs)]
+    assert statistics[0] == statistics[1]
+
+
 def test_one_table_or_the_tables_of_a_schema(local: LakeAddress, session: Session) -> None:
-    prepared(
+    duck_runs(
         local,
         "CREATE SCHEMA other",
         *(f"CREATE TABLE {name} AS SELECT 1 AS k" for name in ("t", "other.t", "other.u")),

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
-from typing import Any, cast
+from typing import cast
 
 import pytest
-from sqlalchemy import event
 
 from ducklake_spark.catalog import Catalog
-from ducklake_spark.maintain import cleanup, cleanup_old_files, expire_snapshots, rollback
+from ducklake_spark.maintain import (
+    cleanup,
+    cleanup_old_files,
+    delete_orphaned_files,
+    expire_snapshots,
+    rollback,
+    set_option,
+)
 from ducklake_spark.session import Session
+from support.kills import Operation, dies_at, steps_survived
 from support.lakes import LakeAddress
 from support.shared_duck import SharedDuck
-
-Step = Callable[[str], None]
-Operation = Callable[[Catalog], Any]
 
 _NO_SPARK = cast(Session, None)  # where no row has to be written
 _STORY = (
@@ -31,46 +34,20 @@ _STORY = (
     "INSERT INTO t SELECT range, 'y', 1 FROM range(200, 230)",
     "COMMENT ON TABLE t IS 'late'",
 )
+
+
+def _sets_options(catalog: Catalog) -> None:
+    with catalog.transaction() as tx:
+        set_option(tx, option="expire_older_than", value="7 days")
+        set_option(tx, option="auto_compact", value=False, schema="main", table_name="t")
+
+
 _OPERATIONS: dict[str, Operation] = {
     "expire": lambda catalog: expire_snapshots(catalog, older_than="0s"),
     "rollback": lambda catalog: rollback(catalog, _NO_SPARK, snapshot_version=6, table_name="t"),
+    "set_option": _sets_options,
 }
-
-
-def _died(lake: LakeAddress, operation: Operation, step: int) -> bool:
-    """Run an operation in a process that is killed at a step; whether it has so many."""
-    child = os.fork()
-    if child == 0:
-        count = 0
-
-        def die(_: str) -> None:
-            nonlocal count
-            if count == step:
-                os.kill(os.getpid(), signal.SIGKILL)
-            count += 1
-
-        try:
-            with lake.open() as catalog:
-                _watch(catalog, die)
-                operation(catalog)
-            os._exit(7)
-        finally:
-            os._exit(1)
-    _, status = os.waitpid(child, 0)
-    assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 7
-    return os.WIFSIGNALED(status)
-
-
-def _watch(catalog: Catalog, at_step: Step) -> None:
-    """Tell each statement that changes something, and each COMMIT, before it happens."""
-    engine = catalog._store.engine
-
-    def statement(*arguments: Any) -> None:
-        if not arguments[2].lstrip().upper().startswith("SELECT"):
-            at_step(arguments[2])
-
-    event.listen(engine, "before_cursor_execute", statement)
-    event.listen(engine, "commit", lambda _: at_step("COMMIT"))
+_NEVER = -1  # at no step of the catalog's
 
 
 def _told(lake: LakeAddress) -> None:
@@ -81,20 +58,15 @@ def _told(lake: LakeAddress) -> None:
 @pytest.mark.parametrize("name", _OPERATIONS)
 def test_killed_before_its_commit_it_has_done_nothing(shared_lake: LakeAddress, name: str) -> None:
     _told(shared_lake)
-    before, steps = shared_lake.dump(), 0
-    while _died(shared_lake, _OPERATIONS[name], steps):
-        assert shared_lake.dump() == before, f"killed at step {steps}"
-        steps += 1
-    assert steps >= 5
+    before = shared_lake.dump()
+    assert steps_survived(shared_lake, _OPERATIONS[name]) >= 3
     assert shared_lake.dump() != before
     with SharedDuck(shared_lake) as duck:
         assert duck.rows("SELECT count(*), sum(a) FROM t WHERE a < 200") == [(13, 328)]
         duck.run("INSERT INTO t (a, b) VALUES (7, 'later')")
 
 
-def test_a_clean_up_that_is_killed_goes_on_the_next_time(
-    shared_lake: LakeAddress, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_clean_up_that_is_killed_goes_on_the_next_time(shared_lake: LakeAddress) -> None:
     _told(shared_lake)
     with shared_lake.open() as catalog:
         expire_snapshots(catalog, older_than="0s")
@@ -102,7 +74,7 @@ def test_a_clean_up_that_is_killed_goes_on_the_next_time(
             before = duck.rows("FROM t ORDER BY ALL")
         scheduled = len(catalog.scheduled_files())
     steps = 0
-    while _died(shared_lake, lambda c: cleanup_old_files(c, cleanup_all=True), steps):
+    while dies_at(shared_lake, lambda c: cleanup_old_files(c, cleanup_all=True), steps):
         with SharedDuck(shared_lake) as duck:
             assert duck.rows("FROM t ORDER BY ALL") == before
         steps += 1
@@ -112,24 +84,47 @@ def test_a_clean_up_that_is_killed_goes_on_the_next_time(
         assert catalog.scheduled_files() == []
 
 
+@pytest.fixture
+def killed_after_one_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    def remove(path: str) -> None:
+        os.unlink(path)  # noqa: PTH108 - what it would have done
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    monkeypatch.setattr(cleanup, "remove_file", remove)
+
+
 def test_a_clean_up_that_is_killed_between_two_files(
-    shared_lake: LakeAddress, monkeypatch: pytest.MonkeyPatch
+    shared_lake: LakeAddress, killed_after_one_file: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _told(shared_lake)
     with shared_lake.open() as catalog:
         expire_snapshots(catalog, older_than="0s")
         planned = cleanup_old_files(catalog, cleanup_all=True, dry_run=True)
-
-    def killed_after_one(path: str) -> None:
-        os.unlink(path)  # noqa: PTH108 - what it would have done
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(cleanup, "remove_file", killed_after_one)
-        assert _died(shared_lake, lambda c: cleanup_old_files(c, cleanup_all=True), -1)
+    assert dies_at(shared_lake, lambda c: cleanup_old_files(c, cleanup_all=True), _NEVER)
+    monkeypatch.undo()
     with shared_lake.open() as catalog:
         assert len(catalog.scheduled_files()) == len(planned)
         assert cleanup_old_files(catalog, cleanup_all=True) == planned
         assert catalog.scheduled_files() == []
+    with SharedDuck(shared_lake) as duck:
+        duck.rows("FROM t")
+
+
+def test_a_removal_of_orphans_that_is_killed_between_two_files(
+    shared_lake: LakeAddress, killed_after_one_file: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _told(shared_lake)
+    before = shared_lake.dump()
+    lost = [shared_lake.data_folder / f"main/t/lost-{at:02}.parquet" for at in range(20)]
+    for path in lost:
+        path.write_bytes(b"PAR1")
+    assert dies_at(shared_lake, lambda c: delete_orphaned_files(c, cleanup_all=True), _NEVER)
+    monkeypatch.undo()
+    left = [str(path) for path in lost if path.exists()]
+    assert 0 < len(left) < len(lost)
+    with shared_lake.open() as catalog:
+        removed = delete_orphaned_files(catalog, cleanup_all=True)
+    assert sorted(file.path for file in removed) == left
+    assert shared_lake.dump() == before
     with SharedDuck(shared_lake) as duck:
         duck.rows("FROM t")

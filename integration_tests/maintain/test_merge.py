@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import re
+from functools import partial
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
-from ducklake_spark.errors import ConfigError, UnsupportedFeatureError
+from ducklake_spark.errors import ConfigError, PartlyDoneError, UnsupportedFeatureError
 from ducklake_spark.maintain import CompactedFile, merge_adjacent_files
 from ducklake_spark.session import Session
 from ducklake_spark.write import append
-from support.lakes import LakeAddress, file_lake
-from support.oracle import Oracle
+from support.compactions import done_as_foretold, known_files, parquet_files
+from support.lakes import LakeAddress
+from support.oracle import Oracle, duck_runs
 from support.unharmed import seen_by_duckdb, unharmed
 
 NO_INLINING = "CALL lake.set_option('data_inlining_row_limit', 0)"
 
-
-@pytest.fixture
-def local(tmp_path: Path) -> LakeAddress:
-    return file_lake("sqlite", tmp_path)
+merged = partial(done_as_foretold, merge_adjacent_files)
 
 
 def inserts(first: int, files: int, rows: int = 4, table: str = "t") -> list[str]:
@@ -32,19 +32,7 @@ def inserts(first: int, files: int, rows: int = 4, table: str = "t") -> list[str
 
 
 def prepared(lake: LakeAddress, *statements: str) -> None:
-    with Oracle(lake) as duck:
-        duck.run(NO_INLINING, "CREATE TABLE t (k INTEGER, s VARCHAR)", *statements)
-
-
-def merged(lake: LakeAddress, session: Session, **options: object) -> list[CompactedFile]:
-    """Merge the lake: first what a dry run tells, then in earnest."""
-    with lake.open() as catalog:
-        before = lake.dump()
-        told = merge_adjacent_files(catalog, session, dry_run=True, **options)  # type: ignore[arg-type]
-        assert lake.dump() == before
-        done = merge_adjacent_files(catalog, session, **options)  # type: ignore[arg-type]
-    assert done == told
-    return done
+    duck_runs(lake, NO_INLINING, "CREATE TABLE t (k INTEGER, s VARCHAR)", *statements)
 
 
 def files(lake: LakeAddress, table: str = "t") -> list[str]:
@@ -279,18 +267,61 @@ def test_filters_find_the_same_rows_at_every_snapshot(local: LakeAddress, sessio
     assert answers() == before
 
 
-def test_types_that_spark_cannot_write_are_refused_by_name(
+@pytest.mark.parametrize(
+    "value",
+    [
+        "INTERVAL 1 DAY",
+        "'12:00:00+02'::TIMETZ",
+        "TIMESTAMP_NS '2024-01-01'",
+        "{'a': [TIMESTAMP_NS '2024-01-01']}",
+        "1::VARIANT",
+        "'POINT (1 2)'::GEOMETRY",
+    ],
+)
+def test_tables_that_spark_cannot_write_are_left_alone_with_a_reason(
+    local: LakeAddress, session: Session, value: str
+) -> None:
+    duck_runs(
+        local,
+        NO_INLINING,
+        f'CREATE TABLE odd AS SELECT 1 AS k, {value} AS "a b"',
+        f"INSERT INTO odd VALUES (2, {value})",
+        "CREATE TABLE plain AS SELECT 1 AS k",
+        "INSERT INTO plain VALUES (2)",
+    )
+    skipped, done = sorted(merged(local, session), key=lambda row: row.table_name)
+    assert done == CompactedFile("main", "plain", 2, 1)
+    assert (skipped.table_name, skipped.files_created) == ("odd", 0)
+    assert re.fullmatch(
+        r"Column 'a b' of main\.odd holds \w+, which Spark cannot write\.", skipped.skipped
+    )
+    with (
+        local.open() as catalog,
+        pytest.raises(UnsupportedFeatureError, match="its ducklake_merge_adjacent_files"),
+    ):
+        merge_adjacent_files(catalog, session, table_name="odd")
+    duck_runs(local, "CALL ducklake_merge_adjacent_files('lake', 'odd')")
+    assert merged(local, session) == []
+
+
+def test_a_table_that_is_damaged_keeps_no_other_from_being_merged(
     local: LakeAddress, session: Session
 ) -> None:
-    with Oracle(local) as duck:
-        duck.run(NO_INLINING, "CREATE TABLE t (k INTEGER, i INTERVAL)")
-        duck.run(*["INSERT INTO t VALUES (1, INTERVAL 1 DAY)"] * 2)
-        duck.run("CREATE TABLE u (k INTEGER, s VARCHAR)", *inserts(0, 2, table="u"))
-    with local.open() as catalog:
-        with pytest.raises(UnsupportedFeatureError, match=r"main\.t.*'i'.*interval"):
-            merge_adjacent_files(catalog, session, table_name="t")
-        done = merge_adjacent_files(catalog, session)
-    assert done == [CompactedFile("main", "u", 2, 1)]
+    for name in ("damaged", "lost", "sound"):
+        duck_runs(local, NO_INLINING, f"CREATE TABLE {name} (k INTEGER, s VARCHAR)")
+        duck_runs(local, *inserts(0, 2, table=name))
+    Path(files(local, "lost")[0]).unlink()
+    local.sql(
+        "UPDATE ducklake_data_file SET record_count = 9 WHERE data_file_id = "
+        "(SELECT min(data_file_id) FROM ducklake_data_file)"
+    )
+    with local.open() as catalog, pytest.raises(PartlyDoneError) as caught:
+        merge_adjacent_files(catalog, session)
+    assert re.search(r"failed for main\.\w+, main\.\w+, and all else was done", str(caught.value))
+    assert "of main.damaged from" in str(caught.value)
+    assert "catalog counts 13" in str(caught.value)
+    assert [len(files(local, name)) for name in ("damaged", "lost", "sound")] == [2, 2, 1]
+    assert parquet_files(local) | {Path(files(local, "lost")[0]).name} == known_files(local)
 
 
 @pytest.mark.parametrize(

@@ -2,44 +2,26 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from functools import partial
 
 import pytest
 
 from ducklake_spark.errors import ConfigError
 from ducklake_spark.maintain import CompactedFile, rewrite_data_files
 from ducklake_spark.session import Session
-from support.lakes import LakeAddress, file_lake
-from support.oracle import Oracle
+from support.compactions import done_as_foretold
+from support.lakes import LakeAddress
+from support.oracle import Oracle, duck_runs
 from support.unharmed import unharmed
 
 NO_INLINING = "CALL lake.set_option('data_inlining_row_limit', 0)"
 TABLE = "CREATE TABLE t (k INTEGER, s VARCHAR)"
 
+rewritten = partial(done_as_foretold, rewrite_data_files)
+
 
 def inserted(first: int, rows: int = 10) -> str:
     return f"INSERT INTO t SELECT i, 's' || (i % 3) FROM range({first}, {first + rows}) r(i)"
-
-
-@pytest.fixture
-def local(tmp_path: Path) -> LakeAddress:
-    return file_lake("sqlite", tmp_path)
-
-
-def prepared(lake: LakeAddress, *statements: str) -> None:
-    with Oracle(lake) as duck:
-        duck.run(*statements)
-
-
-def rewritten(lake: LakeAddress, session: Session, **options: object) -> list[CompactedFile]:
-    """Rewrite files of the lake: first what a dry run tells, then in earnest."""
-    with lake.open() as catalog:
-        before = lake.dump()
-        told = rewrite_data_files(catalog, session, dry_run=True, **options)  # type: ignore[arg-type]
-        assert lake.dump() == before
-        done = rewrite_data_files(catalog, session, **options)  # type: ignore[arg-type]
-    assert done == told
-    return done
 
 
 def deleted(lake: LakeAddress) -> tuple[int, int]:
@@ -55,7 +37,7 @@ def deleted(lake: LakeAddress) -> tuple[int, int]:
 
 
 def test_deleted_rows_go_and_old_snapshots_keep_them(lake: LakeAddress, session: Session) -> None:
-    prepared(
+    duck_runs(
         lake,
         NO_INLINING,
         TABLE,
@@ -80,7 +62,7 @@ def test_filters_of_old_snapshots_still_find_their_rows(
     local: LakeAddress, session: Session
 ) -> None:
     """DuckDB's own rewrite makes the table's statistics too narrow for them."""
-    prepared(local, NO_INLINING, TABLE, inserted(0, 1000), "DELETE FROM t WHERE k < 990")
+    duck_runs(local, NO_INLINING, TABLE, inserted(0, 1000), "DELETE FROM t WHERE k < 990")
     rewritten(local, session)
     with Oracle(local) as duck:
         old = duck.snapshots()[-3]
@@ -89,17 +71,17 @@ def test_filters_of_old_snapshots_still_find_their_rows(
 
 
 def test_the_threshold_may_be_an_option(local: LakeAddress, session: Session) -> None:
-    prepared(local, NO_INLINING, TABLE, inserted(0), "DELETE FROM t WHERE k < 4")
+    duck_runs(local, NO_INLINING, TABLE, inserted(0), "DELETE FROM t WHERE k < 4")
     assert rewritten(local, session) == []
     assert rewritten(local, session, delete_threshold=0.5) == []
-    prepared(local, "CALL lake.set_option('rewrite_delete_threshold', 0.4, table_name => 't')")
+    duck_runs(local, "CALL lake.set_option('rewrite_delete_threshold', 0.4, table_name => 't')")
     assert len(rewritten(local, session)) == 1
     with local.open() as catalog, pytest.raises(ConfigError, match="from 0 to 1"):
         rewrite_data_files(catalog, session, delete_threshold=2.0)
 
 
 def test_deletes_in_the_catalog_count(local: LakeAddress, session: Session) -> None:
-    prepared(
+    duck_runs(
         local,
         TABLE,
         inserted(0, 20),
@@ -117,10 +99,10 @@ def test_a_file_without_rows_left_goes_without_another(
     local: LakeAddress, session: Session
 ) -> None:
     everything = "DELETE FROM t WHERE k >= 0"
-    prepared(
+    duck_runs(
         local, TABLE, inserted(0, 20), "DELETE FROM t WHERE k < 5", "DELETE FROM t WHERE k < 12"
     )
-    prepared(local, "DELETE FROM t WHERE k < 16", everything)
+    duck_runs(local, "DELETE FROM t WHERE k < 16", everything)
     with unharmed(local):
         done = rewritten(local, session)
     assert [row.files_created for row in done] in ([0], [])
@@ -128,7 +110,7 @@ def test_a_file_without_rows_left_goes_without_another(
 
 
 def test_new_files_have_todays_columns(local: LakeAddress, session: Session) -> None:
-    prepared(
+    duck_runs(
         local,
         NO_INLINING,
         TABLE,
@@ -146,7 +128,7 @@ def test_new_files_have_todays_columns(local: LakeAddress, session: Session) -> 
 
 
 def test_partitions_and_merged_files(local: LakeAddress, session: Session) -> None:
-    prepared(
+    duck_runs(
         local,
         NO_INLINING,
         TABLE,

@@ -9,6 +9,7 @@ import pytest
 
 from ducklake_spark.errors import DuckLakeError, QueryError
 from ducklake_spark.session import Session
+from support.oracle import Oracle
 from support.sql_lakes import SqlLake, sql_lake
 
 TIMES = 8
@@ -53,7 +54,7 @@ def on(session: Session, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
         ("DESCRIBE t", [("d", "date", None), ("g", "string", None), ("id", "int", "a number")]),
         ("DESC TABLE lake.main.v", [("g", "string", None), ("id", "int", None)]),
         ("DESCRIBE QUERY SELECT id + 1 AS x FROM t", [("x", "int", None)]),
-        ("SELECT option FROM lake.options() WHERE value = '0' AND option LIKE '%inlin%'",
+        ("SELECT option_name FROM lake.options('s.parts') WHERE value = '0'",
          [("data_inlining_row_limit",)]),
         ("SELECT count(*), sum(row_count) FROM lake.list_files('t')", [(TIMES, TIMES * 10)]),
         ("SELECT count(*) FROM lake.table_changes('t', 1, 5) WHERE id < 20", [(20,)]),
@@ -160,9 +161,25 @@ def test_tables_as_they_were(on: SqlLake) -> None:
 
 def test_options_by_call(on: SqlLake) -> None:
     on.lake.sql("CALL lake.set_option('parquet_compression', 'gzip', table_name => 't')")
-    assert ("parquet_compression", "gzip") in on.rows("SELECT * FROM lake.options('t')")
+    chosen = (
+        "SELECT value, scope, scope_entry FROM lake.options({}) WHERE option_name LIKE '%_comp%'"
+    )
+    assert on.rows(chosen.format("'t'")) == [("gzip", "TABLE", "main.t")]
+    assert on.rows(chosen.format("schema => 'main'")) == []
     on.lake.sql("CALL set_option('parquet_compression', NULL, schema => 'main', table_name => 't')")
-    assert ("parquet_compression", "gzip") not in on.rows("SELECT * FROM lake.options('t')")
+    assert on.rows(chosen.format("'t'")) == []
+
+
+def test_options_in_force_are_the_narrowest(on: SqlLake) -> None:
+    on.lake.begin()
+    for value, scope in ((1, ""), (2, ", schema => 's'"), (3, ", table_name => 's.parts'")):
+        on.lake.sql(f"CALL lake.set_option('parquet_compression_level', {value}{scope})")
+    found = {
+        given: on.rows(f"SELECT value FROM lake.options({given}) WHERE option_name LIKE '%_level'")
+        for given in ("", "'t'", "schema => 's'", "'s.parts'")
+    }
+    on.lake.rollback()
+    assert list(found.values()) == [[("1",), ("2",), ("3",)], [("1",)], [("2",)], [("3",)]]
 
 
 @pytest.mark.parametrize(
@@ -203,3 +220,27 @@ def test_what_is_not_there(on: SqlLake, statement: str, message: str) -> None:
 def test_explain_of_what_is_no_query_is_sparks(on: SqlLake) -> None:
     with pytest.raises(QueryError):
         on.rows("EXPLAIN DROP nope nope")
+
+
+@pytest.mark.parametrize(
+    ("function", "told"),
+    [
+        ("snapshots",
+         "snapshot_id, schema_version, changes, author, commit_message, commit_extra_info"),
+        ("options", "option_name, value, scope, scope_entry"),
+    ],
+)  # fmt: skip
+def test_what_duckdb_tells_too_is_told_alike(on: SqlLake, function: str, told: str) -> None:
+    on.duck_runs(
+        'CREATE TABLE s."odd ""name" (a INTEGER)',
+        "CALL lake.set_option('auto_compact', true, schema => 's')",
+        "CALL lake.set_option('auto_compact', true, schema => 's', table_name => 'parts')",
+        """CALL lake.set_option('auto_compact', true, schema => 's', table_name => 'odd "name')""",
+        "CREATE MACRO m(a) AS a",
+        "DROP MACRO m",
+        'DROP TABLE s."odd ""name"',
+    )
+    on.same(f"SELECT {told} FROM lake.{function}()")
+    with Oracle(on.address) as duck:
+        described = duck.rows(f"DESCRIBE FROM lake.{function}()")
+    assert on.lake.sql(f"CALL lake.{function}()").columns == [row[0] for row in described]

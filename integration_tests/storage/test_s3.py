@@ -12,7 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from ducklake_spark.catalog import Catalog, Field
-from ducklake_spark.maintain import cleanup_old_files, delete_orphaned_files, expire_snapshots
+from ducklake_spark.maintain import (
+    cleanup_old_files,
+    delete_orphaned_files,
+    expire_snapshots,
+    verify,
+)
 from ducklake_spark.spec.paths import StoredPath
 from ducklake_spark.storage.delete_files import read_delete_file, stage_delete
 from ducklake_spark.storage.filesystem import (
@@ -94,6 +99,7 @@ def test_a_lake_on_s3_takes_files_and_deletes(bucket: str, tmp_path: Path) -> No
 
 
 def test_upkeep_on_s3(bucket: str, tmp_path: Path) -> None:
+    with_id = pa.field("id", pa.int64(), metadata={"PARQUET:field_id": "1"})
     data_path = f"s3://{bucket}/lake/"
     with Catalog.open(f"sqlite:{tmp_path}/catalog.sqlite", data_path=data_path) as catalog:
         with catalog.transaction() as tx:
@@ -101,7 +107,8 @@ def test_upkeep_on_s3(bucket: str, tmp_path: Path) -> None:
         for number, name in enumerate(("a b%20=é", "two")):
             path = StoredPath(f"ducklake-{name}.parquet")
             file_system, inner = locate(path.under(table.location))
-            pq.write_table(pa.table({"id": [number]}), inner, filesystem=file_system)
+            rows = pa.table({"id": [number]}, schema=pa.schema([with_id]))
+            pq.write_table(rows, inner, filesystem=file_system)
             with catalog.transaction() as tx:
                 table = tx.table("t")
                 tx.truncate("t")
@@ -120,3 +127,7 @@ def test_upkeep_on_s3(bucket: str, tmp_path: Path) -> None:
         )  # fmt: skip
         assert list_files(f"{data_path}main/t/") == ["ducklake-two.parquet"]
         assert list_files(f"s3://{bucket}/other/") == ["theirs.parquet"]
+        assert verify(catalog) == []
+        remove_file(f"{data_path}main/t/ducklake-two.parquet")
+        (fault,) = verify(catalog)
+        assert (fault.fault, fault.relation) == ("file-missing", "main.t")

@@ -26,6 +26,11 @@ class LakeAddress:
     data_path: str
     metadata_schema: str | None = None
 
+    @property
+    def data_folder(self) -> Path:
+        """The data path of a lake on this machine."""
+        return Path(self.data_path)
+
     def open(self, **options: Any) -> Catalog:
         """Our client on the lake."""
         settings = {"data_path": self.data_path, "metadata_schema": self.metadata_schema}

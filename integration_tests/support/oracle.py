@@ -29,6 +29,12 @@ def connect(*extensions: str) -> duckdb.DuckDBPyConnection:
     return connection
 
 
+def duck_runs(address: LakeAddress, *statements: str) -> None:
+    """Run statements on a lake with DuckDB, which is gone afterwards."""
+    with Oracle(address) as duck:
+        duck.run(*statements)
+
+
 class Oracle:
     """A lake as DuckDB sees it. Closed between uses where the catalog serves one process only."""
 

@@ -12,7 +12,7 @@ from ducklake_spark.lake import Lake
 from ducklake_spark.session import Session
 from ducklake_spark.sql import Outcome
 from support.lakes import LakeAddress, file_lake
-from support.oracle import Oracle
+from support.oracle import Oracle, duck_runs
 
 Rows = list[tuple[Any, ...]]
 
@@ -42,8 +42,7 @@ class SqlLake:
             return sorted(duck.rows(query), key=repr)
 
     def duck_runs(self, *statements: str) -> None:
-        with Oracle(self.address) as duck:
-            duck.run(*statements)
+        duck_runs(self.address, *statements)
 
     def same(self, query: str) -> Rows:
         """The rows of a query that both must answer alike."""

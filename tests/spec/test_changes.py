@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ducklake_spark.errors import CatalogDamagedError
-from ducklake_spark.spec.changes import Change, format_changes, parse_changes
+from ducklake_spark.spec.changes import Change, format_changes, listed_changes, parse_changes
 from ducklake_spark.spec.changes import ChangeKind as Kind
 from ducklake_spark.spec.names import QualifiedName
 
@@ -164,3 +166,28 @@ def test_any_text_is_read_or_refused_and_nothing_else(text: str) -> None:
 def test_a_change_shows_itself_as_the_catalog_does() -> None:
     assert str(_table('s"', "t")) == 'created_table:"s"""."t"'
     assert str(Change(Kind.ALTERED_TABLE, 3)) == "altered_table:3"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *EXAMPLES,
+        "dropped_table_macro:4,altered_table:12,altered_table:3",
+        'created_table_macro:"main"."m",created_schema:"s""x y",created_view:"Odd"."select"',
+    ],
+)
+def test_changes_are_listed_as_duckdbs_snapshots_list_them(file_lake: Any, text: str) -> None:
+    (newest,) = file_lake.catalog("SELECT max(snapshot_id) FROM ducklake_snapshot_changes")
+    before = file_lake.catalog(
+        "SELECT changes_made FROM ducklake_snapshot_changes WHERE snapshot_id = ?", *newest
+    )
+    change = "UPDATE ducklake_snapshot_changes SET changes_made = ? WHERE snapshot_id = ?"
+    file_lake.catalog(change, text, *newest)
+    told = f"SELECT changes FROM lake.snapshots() WHERE snapshot_id = {newest[0]}"
+    ((theirs,),) = file_lake.sql(told)
+    file_lake.catalog(change, *before[0], *newest)
+    ours = listed_changes(parse_changes(text))
+    assert list(ours) == list(theirs)
+    assert {kind: sorted(names) for kind, names in ours.items()} == {
+        kind: sorted(names) for kind, names in theirs.items()
+    }

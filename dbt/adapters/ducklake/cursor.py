@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 from dbt.adapters.ducklake.engine import Handle
 from pyspark.sql import DataFrame
 
@@ -62,8 +63,15 @@ class Cursor:
             table = frame.toArrow()
         except SPARK_ERRORS as error:
             raise query_error(error) from error
-        columns = [column.to_pylist() for column in table.columns]
+        columns = [_values(column) for column in table.columns]
         return list(zip(*columns, strict=True))
 
     def close(self) -> None:
         self._frame = None
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    values: list[Any] = column.to_pylist()
+    if pa.types.is_map(column.type):  # which are pairs otherwise
+        return [None if pairs is None else dict(pairs) for pairs in values]
+    return values
