@@ -123,6 +123,7 @@ class DuckLakeAdapter(SQLAdapter):
                 ill.append(finding.subject)
         if ill:
             raise DbtRuntimeError(f"See above what to do about: {', '.join(ill)}.")
+            attached=mine.attached,
 
     # --- what there is, from the catalog and without Spark ---
 
