@@ -184,7 +184,8 @@ class Comment:
 
 @dataclass(frozen=True, slots=True)
 class Insert:
-    """`partition` gives the values of PARTITION (…), None for a key without one."""
+    """`partition` gives the values of PARTITION (…), None for a key without one. `replace_where`
+    may know the table by its alias."""
 
     name: Parts
     query: str
@@ -212,6 +213,7 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class When:
+    alias: str | None = None
     """One clause of a MERGE. `assignments` None stands for the star: all columns by name.
 
     `message` is the text that an error has.

@@ -34,7 +34,6 @@ from ducklake_spark.spec.names import QualifiedName, fold, split_identifier
 if TYPE_CHECKING:
     import agate
 
-_NEVER = CapabilitySupport(support=Support.Unsupported)
 _ALWAYS = CapabilitySupport(support=Support.Full)
 
 
@@ -57,8 +56,7 @@ class DuckLakeAdapter(SQLAdapter):
             Capability.TableLastModifiedMetadata: _ALWAYS,
             Capability.TableLastModifiedMetadataBatch: _ALWAYS,
             Capability.GetCatalogForSingleRelation: _ALWAYS,
-            # A batch deletes before it inserts, and a delete excludes what others insert meanwhile.
-            Capability.MicrobatchConcurrency: _NEVER,
+            Capability.MicrobatchConcurrency: _ALWAYS,
         }
     )
 
@@ -107,6 +105,13 @@ class DuckLakeAdapter(SQLAdapter):
         return merge_plan(config)
 
     # --- dbt debug ---
+    # --- transactions ---
+
+    @available.parse_none
+    def look_again(self) -> None:
+        """Let what follows see the newest snapshot, if the transaction has changed nothing."""
+        self.handle.lake.look_again()
+
 
     def debug_query(self) -> None:
         """Look at Java, Spark, the catalog and the data path, and say what to do if one is ill."""
