@@ -30,6 +30,7 @@ from ducklake_spark.doctor import examine
 from ducklake_spark.report import write_report
 from ducklake_spark.scan import shown_type
 from ducklake_spark.spec.names import QualifiedName, fold, split_identifier
+from ducklake_spark.sql import Alterations, alterations
 
 if TYPE_CHECKING:
     import agate
@@ -104,7 +105,6 @@ class DuckLakeAdapter(SQLAdapter):
         """What a model's configs say of its merge, or one error with all that is wrong."""
         return merge_plan(config)
 
-    # --- dbt debug ---
     # --- transactions ---
 
     @available.parse_none
@@ -112,6 +112,7 @@ class DuckLakeAdapter(SQLAdapter):
         """Let what follows see the newest snapshot, if the transaction has changed nothing."""
         self.handle.lake.look_again()
 
+    # --- dbt debug ---
 
     def debug_query(self) -> None:
         """Look at Java, Spark, the catalog and the data path, and say what to do if one is ill."""
@@ -122,13 +123,13 @@ class DuckLakeAdapter(SQLAdapter):
             mine.data_path,
             mine.spark_settings,
             metadata_schema=mine.metadata_schema,
+            attached=mine.attached,
         ):
             fire_event(Note(msg=f"  {finding}"), level=EventLevel.INFO)
             if not finding.is_well:
                 ill.append(finding.subject)
         if ill:
             raise DbtRuntimeError(f"See above what to do about: {', '.join(ill)}.")
-            attached=mine.attached,
 
     # --- what there is, from the catalog and without Spark ---
 
@@ -199,11 +200,27 @@ class DuckLakeAdapter(SQLAdapter):
         return [self.Column(name, dtype) for name, dtype in cursor.description]
 
     def expand_column_types(self, goal: BaseRelation, current: BaseRelation) -> None:
-        wanted = {column.name.lower(): column for column in self.get_columns_in_relation(goal)}
-        for column in self.get_columns_in_relation(current):
-            other = wanted.get(column.name.lower())
-            if other is not None and column.can_expand_to(other):
-                self.alter_column_type(current, column.name, other.dtype)
+        self._alter(current, self._alterations(goal, current).widened)
+
+    @available.parse_none
+    def sync_nested_fields(self, source: BaseRelation, target: BaseRelation, mode: str) -> None:
+        """Give the structs of a table the fields that rows have; `sync_all_columns` takes those
+        away that these do not have, and gives columns and fields their types."""
+        needed = self._alterations(source, target)
+        clauses = needed.widened + needed.added
+        if mode == "sync_all_columns":
+            clauses += needed.dropped + needed.retyped
+        self._alter(target, clauses)
+
+    def _alterations(self, source: BaseRelation, target: BaseRelation) -> Alterations:
+        rows = self.handle.lake.sql(f"select * from {source.render()}").schema
+        reader = self.handle.reader(self._known(target.database))
+        name = QualifiedName(target.schema or "", target.identifier or "")
+        return alterations(reader.table(name), rows)
+
+    def _alter(self, table: BaseRelation, clauses: Iterable[str]) -> None:
+        for clause in clauses:
+            self.connections.add_query(f"alter table {table.render()} {clause}")
 
     # --- documents and freshness ---
 
