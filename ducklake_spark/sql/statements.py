@@ -44,6 +44,25 @@ class ColumnDefinition:
 
 
 @dataclass(frozen=True, slots=True)
+class CreateFunction:
+    """`signature` is all between the name and RETURN."""
+
+    name: Parts
+    parameters: tuple[ColumnDefinition, ...]
+    signature: str
+    returns: str | None
+    body: str
+    if_not_exists: bool = False
+    replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropFunction:
+    name: Parts
+    if_exists: bool
+
+
+@dataclass(frozen=True, slots=True)
 class CreateSchema:
     name: Parts
     if_not_exists: bool
@@ -194,6 +213,7 @@ class Insert:
     by_name: bool = False
     partition: Mapping[str, str | None] = field(default_factory=dict)
     replace_where: str | None = None
+    alias: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +233,6 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class When:
-    alias: str | None = None
     """One clause of a MERGE. `assignments` None stands for the star: all columns by name.
 
     `message` is the text that an error has.
@@ -294,6 +313,8 @@ Statement = (
     Query
     | SparkCommand
     | Explain
+    | CreateFunction
+    | DropFunction
     | CreateSchema
     | DropSchema
     | CreateTable

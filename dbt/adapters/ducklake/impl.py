@@ -165,6 +165,7 @@ class DuckLakeAdapter(SQLAdapter):
         known = names[fold(schema)]
         found = [(entry.name.name, "table") for entry in reader.tables(known)]
         found += [(view.name.name, "view") for view in reader.views(known)]
+        found += [(macro.name.name, "function") for macro in reader.macros(known)]
         return [
             self.Relation.create(
                 database=database, schema=known, identifier=name, type=RelationType(kind)
