@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from dbt.adapters.contracts.connection import Credentials
+from dbt_common.dataclass_schema import ValidationError
 from dbt_common.exceptions import DbtRuntimeError
 
 from ducklake_spark.config import Attached, parse_catalog
@@ -16,6 +17,7 @@ from ducklake_spark.errors import ConfigError
 from ducklake_spark.session import SparkSettings
 from ducklake_spark.spec.names import fold
 
+_SHAPES = {"spark_config": "a mapping of Spark's settings", "attach": "a list of lakes"}
 _OF_ATTACHED = {"database", "catalog", "data_path", "metadata_schema", "read_only"}
 
 
@@ -37,7 +39,14 @@ class DuckLakeCredentials(Credentials):
     @classmethod
     def validate(cls, data: Any) -> None:
         """Refuse what is of another type, and what is no setting: else a typo is a default."""
-        super().validate(data)
+        try:
+            super().validate(data)
+        except ValidationError as error:
+            name = next((str(part) for part in error.path), "profile")
+            wanted = _SHAPES.get(name, "a text")
+            # Its kind alone: the value may hold a password.
+            kind = type(data.get(name)).__name__
+            raise DbtRuntimeError(f"{name} must be {wanted}, not {kind}.") from error
         known = [setting.name for setting in fields(cls)]
         for name in sorted(set(data) - set(known)):
             near = get_close_matches(name, known, n=1)
