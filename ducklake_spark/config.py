@@ -6,7 +6,7 @@ A catalog is named exactly as DuckDB's ATTACH takes it after ``ducklake:``, or b
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
@@ -134,6 +134,17 @@ def _unsupported(scheme: str) -> UnsupportedCatalogError:
             hint="Use PostgreSQL for several writers, or SQLite for one machine.",
         )
     return UnsupportedCatalogError(f"{scheme!r} is not a kind of catalog database.", hint=_HINT)
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """A lake beside the first one."""
+
+    name: str
+    catalog: str = field(repr=False)  # may hold a password
+    data_path: str | None = None
+    metadata_schema: str | None = None
+    read_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,12 @@ Looks at one thing after the other, so that the first red line names the cause; 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ducklake_spark.catalog import Catalog
+from ducklake_spark.config import Attached
 from ducklake_spark.errors import CatalogNotFoundError, DuckLakeError
 from ducklake_spark.session import Session, SparkSettings
 from ducklake_spark.spec.names import uuid7
@@ -46,8 +47,9 @@ def examine(
     spark: SparkSettings | None = None,
     *,
     metadata_schema: str | None = None,
+    attached: Iterable[Attached] = (),
 ) -> Iterator[Finding]:
-    """Look at everything that the settings of a lake name."""
+    """Look at everything that the settings of a lake, and of those beside it, name."""
     spark = spark or SparkSettings()
     try:
         session = Session.open(spark)
@@ -55,14 +57,10 @@ def examine(
     except (DuckLakeError, *SPARK_ERRORS) as error:
         session = None
         yield _failed("Spark", error, "Check spark_master or spark_remote, and spark_config.")
-    try:
-        found, path = _look_at_catalog(catalog, data_path, metadata_schema)
-        yield found
-    except DuckLakeError as error:
-        path = None
-        yield _failed("catalog", error, "Check catalog and metadata_schema.")
-    if path is not None:
-        yield from _look_at_data_path(path, session)
+    yield from _look_at_lake(Attached("", catalog, data_path, metadata_schema), session)
+    for other in attached:
+        for finding in _look_at_lake(other, session):
+            yield replace(finding, subject=f"{other.name}: {finding.subject}")
     if session is not None:
         session.close()
 
@@ -73,19 +71,33 @@ def _versions(session: Session, settings: SparkSettings) -> Iterator[Finding]:
     yield Finding("Spark", f"{spark.partition(' ')[0]} at {settings.remote or settings.master}")
 
 
-def _look_at_catalog(
-    catalog: str, data_path: str | None, metadata_schema: str | None
-) -> tuple[Finding, str | None]:
+def _look_at_lake(lake: Attached, session: Session | None) -> Iterator[Finding]:
+    try:
+        found, path = _look_at_catalog(lake)
+        yield found
+    except DuckLakeError as error:
+        yield _failed("catalog", error, "Check catalog and metadata_schema.")
+        return
+    if path is not None and not lake.read_only:
+        yield from _look_at_data_path(path, session)
+
+
+def _look_at_catalog(lake: Attached) -> tuple[Finding, str | None]:
     """The finding and the lake's data path, which for a new lake nobody may have named."""
     try:
         with Catalog.open(
-            catalog, data_path=data_path, metadata_schema=metadata_schema, create=False
+            lake.catalog,
+            data_path=lake.data_path,
+            metadata_schema=lake.metadata_schema,
+            create=False,
         ) as opened:
             newest = opened.snapshot().id
             found = Finding("catalog", f"DuckLake {FORMAT_VERSION}, at snapshot {newest}")
             return found, opened.data_path
     except CatalogNotFoundError:
-        return Finding("catalog", "not there yet: the first run creates it"), data_path
+        if lake.read_only:
+            raise  # nobody will create it
+        return Finding("catalog", "not there yet: the first run creates it"), lake.data_path
 
 
 def _look_at_data_path(path: str, session: Session | None) -> Iterator[Finding]:

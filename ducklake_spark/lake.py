@@ -137,6 +137,11 @@ class Lake:
         """Commit it: a snapshot for the lake it changed."""
         return self._workspace.commit(author=author, message=message, extra_info=extra_info)
 
+    def look_again(self) -> None:
+        """Let the transaction see what others have committed since it began, if it has changed
+        nothing so far."""
+        self._workspace.look_again()
+
     def rollback(self) -> None:
         """Forget it, and remove the files written for it."""
         self._workspace.rollback()

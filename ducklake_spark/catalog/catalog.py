@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import threading
 from collections.abc import Callable, Collection, Iterator
 from types import TracebackType
 from typing import TypeVar
@@ -30,7 +31,7 @@ from ducklake_spark.catalog.usage import LakeUsage, read_usage
 from ducklake_spark.config import CatalogAddress, CommitSettings, parse_catalog
 from ducklake_spark.errors import ConfigError
 from ducklake_spark.spec.faults import Fault
-from ducklake_spark.spec.model import Commit, Snapshot
+from ducklake_spark.spec.model import Commit, Snapshot, Table
 from ducklake_spark.spec.names import QualifiedName
 
 T = TypeVar("T")
@@ -46,6 +47,7 @@ class Catalog:
         self._facts = facts
         self._author = author
         self._settings = settings
+        self._turns: dict[int, threading.Lock] = {}
 
     @classmethod
     def open(
@@ -185,6 +187,11 @@ class Catalog:
         note = CommitNote(author if author is not None else self._author, message, extra_info)
         reader = self.at(base)
         return Transaction(self._store, self._facts, reader, note, self._settings)
+
+    def turn(self, table: Table) -> threading.Lock:
+        """What threads of this process hold while they change a table, to wait instead of undoing
+        each other's work. It protects nothing: a commit checks what was committed before it."""
+        return self._turns.setdefault(table.id, threading.Lock())
 
     def create_indexes(self, *, dry_run: bool = False) -> list[str]:
         """Add the indexes that make narrow reads fast, where they are missing; DuckDB tolerates

@@ -31,8 +31,8 @@ def what_i_did(changes: LocalChanges, definitions: Sequence[Change]) -> Mine:
         if data.searched:
             mine.searched_tables.add(table.id)
         mine.changes += [Change(kind, table.id) for kind in _kinds(data)]
-    tables_and_views: list[tuple[int, Entry[Any]]] = [*changed(changes.tables)]
-    for object_id, entry in (*tables_and_views, *changed(changes.views)):
+    defined: list[tuple[int, Entry[Any]]] = [*changed(changes.tables), *changed(changes.views)]
+    for object_id, entry in (*defined, *changed(changes.macros)):
         for known in (entry.base, entry.current):
             if known is not None:
                 mine.names[object_id] = str(known.name)
@@ -40,7 +40,6 @@ def what_i_did(changes: LocalChanges, definitions: Sequence[Change]) -> Mine:
             mine.used_schemas.add(entry.current.schema_id)
             if entry.base is not None:
                 mine.redefined.add(object_id)
-    mine.names |= {macro.id: macro.name for macro in changes.dropped_macros.values()}
     for object_id, schema in changed(changes.schemas):
         if schema.base is not None and schema.current is None:
             mine.names[object_id] = schema.base.name

@@ -47,7 +47,8 @@ _SPOILS_SEARCH = frozenset(_DROPPED_OR_ALTERED | _INSERTS)
 _DROPPED = {Kind.DROPPED_TABLE, Kind.DROPPED_VIEW}
 # Tables and views share their names; macros have their own.
 _NAMED = {Kind.CREATED_TABLE, Kind.CREATED_VIEW}
-_CREATES = _NAMED | {Kind.CREATED_SCALAR_MACRO, Kind.CREATED_TABLE_MACRO}
+_MACROS = {Kind.CREATED_SCALAR_MACRO, Kind.CREATED_TABLE_MACRO}
+_CREATES = _NAMED | _MACROS
 
 
 @dataclass(slots=True)
@@ -80,8 +81,9 @@ def check_conflicts(mine: Mine, theirs: Iterable[Commit]) -> None:
 def _exclude(mine: Change, theirs: Change) -> bool:
     if theirs.kind in ON_SAME_TABLE.get(mine.kind, frozenset()):
         return mine.target == theirs.target
-    if mine.kind in _NAMED and theirs.kind in _NAMED:
-        return _folded(mine) == _folded(theirs)
+    for together in (_NAMED, _MACROS):
+        if mine.kind in together and theirs.kind in together:
+            return _folded(mine) == _folded(theirs)
     if mine.kind is Kind.CREATED_SCHEMA and theirs.kind is Kind.CREATED_SCHEMA:
         return fold(str(mine.target)) == fold(str(theirs.target))
     return False
@@ -118,8 +120,10 @@ _PHRASES = {
     Kind.DROPPED_VIEW: "drop or replace view",
     Kind.CREATED_SCHEMA: "create schema",
     Kind.DROPPED_SCHEMA: "drop schema",
-    Kind.DROPPED_SCALAR_MACRO: "drop macro",
-    Kind.DROPPED_TABLE_MACRO: "drop macro",
+    Kind.CREATED_SCALAR_MACRO: "create function",
+    Kind.CREATED_TABLE_MACRO: "create table function",
+    Kind.DROPPED_SCALAR_MACRO: "drop or replace function",
+    Kind.DROPPED_TABLE_MACRO: "drop or replace table function",
     Kind.MERGE_ADJACENT: "merge files of table",
     Kind.REWRITE_DELETE: "rewrite files of table",
     Kind.INLINE_FLUSH: "flush the inlined rows of table",

@@ -10,15 +10,19 @@ from itertools import count
 from ducklake_spark.catalog import alter
 from ducklake_spark.catalog.alter import Field
 from ducklake_spark.catalog.local import Entry, LocalReader
+from ducklake_spark.catalog.macros import check_parses
 from ducklake_spark.catalog.reader import Name, SnapshotReader, qualified
 from ducklake_spark.errors import (
     AlreadyExistsError,
     InvalidDefinitionError,
+    NotFoundError,
     RefusedError,
     TransactionStateError,
 )
 from ducklake_spark.spec.model import (
     COMMENT,
+    Macro,
+    MacroImplementation,
     PartitionSpec,
     Schema,
     SortKey,
@@ -78,7 +82,7 @@ class Definer(LocalReader):
         self._check_open()
         schema = self.schema(name)
         tables, views = self.tables(name), self.views(name)
-        macros = self.base.macros(name) if schema.id >= 0 else []
+        macros = self.macros(name)
         if (tables or views or macros) and not cascade:
             raise RefusedError(
                 f"Schema {name!r} still holds {len(tables)} tables, {len(views)} views "
@@ -90,7 +94,8 @@ class Definer(LocalReader):
         for view in views:
             self.drop_view(view.name)
         # A macro without a schema keeps DuckDB from loading the lake.
-        self.changes.dropped_macros.update({macro.id: macro for macro in macros})
+        for macro in macros:
+            self.drop_macro(macro.name)
         self.changes.schemas.setdefault(schema.id, Entry(schema, schema)).current = None
 
     # --- tables ---
@@ -267,6 +272,48 @@ class Definer(LocalReader):
     def comment_on_table(self, table: Name, text: str | None) -> Table:
         """Set the comment of a table, or remove it by None."""
         return self.set_table_tag(table, COMMENT, text)
+
+    # --- macros ---
+
+    def create_macro(
+        self,
+        name: Name,
+        implementation: MacroImplementation,
+        *,
+        tags: Mapping[str, str] | None = None,
+        replace_existing: bool = False,
+    ) -> Macro:
+        """Create a macro; with `replace_existing` in place of one of that name.
+
+        DuckDB reads all macros of a lake at once: its SQL must be such that DuckDB can parse it.
+        """
+        self._check_open()
+        wanted = qualified(name)
+        check_identifier(wanted.name, "macro")
+        schema = self.schema(wanted.schema)
+        wanted = QualifiedName(schema.name, wanted.name)
+        if self.find_macro(wanted) is not None:
+            if not replace_existing:
+                raise AlreadyExistsError(f"There is already a function {wanted}.")
+            self.drop_macro(wanted)
+        check_text(implementation.sql, f"the text of {wanted}")
+        check_parses(wanted, implementation)
+        made = Macro(next(self._local_ids), schema.id, wanted, (implementation,), dict(tags or {}))
+        self.changes.macros[made.id] = Entry(None, made)
+        return made
+
+    def drop_macro(self, name: Name) -> None:
+        """Drop a macro; older snapshots keep it."""
+        self._check_open()
+        macro = self.find_macro(name)
+        if macro is None:
+            raise NotFoundError(f"The function {qualified(name)}")
+        self.changes.macros.setdefault(macro.id, Entry(macro, macro)).current = None
+
+    def find_macro(self, name: Name) -> Macro | None:
+        """The macro of that name in an existing schema, if there is one."""
+        wanted = qualified(name)
+        return next((m for m in self.macros(wanted.schema) if m.name.folded == wanted.folded), None)
 
     # --- views ---
 

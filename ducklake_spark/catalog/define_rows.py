@@ -25,8 +25,8 @@ def add_definitions(batch: Batch, changes: LocalChanges) -> None:
         _add_table(batch, table)
     for _, view in changed(changes.views):
         _add_view(batch, view)
-    for macro in changes.dropped_macros.values():
-        _drop_macro(batch, macro)
+    for _, macro in changed(changes.macros):
+        _add_macro(batch, macro)
     for (key, scope, scope_id), value in changes.options.items():
         _add_option(batch, key, scope, scope_id, value)
 
@@ -231,7 +231,9 @@ def _add_sort(batch: Batch, before: Table | None, after: Table, table_id: int) -
     return True
 
 
-def _add_tags(batch: Batch, before: Table | View | None, after: Table | View, of: int) -> bool:
+def _add_tags(
+    batch: Batch, before: Table | View | None, after: Table | View | Macro, of: int
+) -> bool:
     ends, begins = differences(before.tags if before else {}, after.tags)
     t = tables.tag.c
     if ends:
@@ -303,10 +305,38 @@ def _write_view(batch: Batch, before: View | None, after: View, view_id: int) ->
     )
 
 
-def _drop_macro(batch: Batch, macro: Macro) -> None:
-    is_table = any(implementation.kind == "table" for implementation in macro.implementations)
-    _note(batch, Kind.DROPPED_TABLE_MACRO if is_table else Kind.DROPPED_SCALAR_MACRO, macro.id)
-    batch.end(tables.macro, tables.macro.c.macro_id == macro.id)
+def _add_macro(batch: Batch, entry: Entry[Macro]) -> None:
+    before, after = entry.base, entry.current
+    if before is not None:
+        kind = Kind.DROPPED_TABLE_MACRO if _gives_table(before) else Kind.DROPPED_SCALAR_MACRO
+        _note(batch, kind, before.id)
+        batch.end(tables.macro, tables.macro.c.macro_id == before.id)
+        batch.end(tables.tag, tables.tag.c.object_id == before.id)
+    if after is None:
+        return
+    kind = Kind.CREATED_TABLE_MACRO if _gives_table(after) else Kind.CREATED_SCALAR_MACRO
+    _note(batch, kind, after.name)
+    macro_id = batch.catalog_id(after.id)
+    schema_id = batch.catalog_id(after.schema_id)
+    batch.begin(tables.macro, schema_id=schema_id, macro_id=macro_id, macro_name=after.name.name)
+    for impl_id, known in enumerate(after.implementations):
+        of = {"macro_id": macro_id, "impl_id": impl_id}
+        batch.add(tables.macro_impl, **of, dialect=known.dialect, sql=known.sql, type=known.kind)
+        for column_id, parameter in enumerate(known.parameters):
+            batch.add(
+                tables.macro_parameters,
+                **of,
+                column_id=column_id,
+                parameter_name=parameter.name,
+                parameter_type=parameter.type,
+                default_value=parameter.default,
+                default_value_type=parameter.default_type,
+            )
+    _add_tags(batch, None, after, macro_id)
+
+
+def _gives_table(macro: Macro) -> bool:
+    return any(implementation.kind == "table" for implementation in macro.implementations)
 
 
 def _add_option(

@@ -371,8 +371,8 @@ def parse_aliases(text: str) -> tuple[str, ...]:
 
 
 _MACROS = (
-    select(tables.macro.c.macro_id, tables.macro.c.macro_name)
-    .where(tables.macro.c.schema_id == _SCHEMA, visible(tables.macro))
+    _with_tags(tables.macro, tables.tag, tables.tag.c.object_id == tables.macro.c.macro_id)
+    .where(tables.macro.c.schema_id == _SCHEMA)
     .order_by(tables.macro.c.macro_id)
 )
 
@@ -380,8 +380,14 @@ _MACROS = (
 def list_macros(connection: Connection, snapshot_id: int, schema: Schema) -> list[Macro]:
     rows = connection.execute(_MACROS, {"snapshot_id": snapshot_id, "schema_id": schema.id}).all()
     return [
-        Macro(row.macro_id, schema.id, row.macro_name, _implementations(connection, row.macro_id))
-        for row in rows
+        Macro(
+            id=row.macro_id,
+            schema_id=schema.id,
+            name=QualifiedName(schema.name, row.macro_name),
+            implementations=_implementations(connection, row.macro_id),
+            tags=tags,
+        )
+        for row, tags in _grouped(rows, "macro_id")
     ]
 
 

@@ -34,7 +34,7 @@ from ducklake_spark.spec.names import QualifiedName, fold
 from ducklake_spark.spec.paths import StoredPath
 from ducklake_spark.spec.predicates import Predicate
 
-D = TypeVar("D", Schema, Table, View)
+D = TypeVar("D", Schema, Table, View, Macro)
 
 
 class StagedDelete(Protocol):
@@ -68,7 +68,7 @@ class StagedDelete(Protocol):
 
 @dataclass(slots=True)
 class Entry(Generic[D]):
-    """A schema, table or view before and after; None before it was created or once dropped."""
+    """A schema, table, view or macro before and after: None before it was there or once it went."""
 
     base: D | None
     current: D | None
@@ -131,15 +131,16 @@ class LocalChanges:
     schemas: dict[int, Entry[Schema]] = field(default_factory=dict)
     tables: dict[int, Entry[Table]] = field(default_factory=dict)
     views: dict[int, Entry[View]] = field(default_factory=dict)
-    dropped_macros: dict[int, Macro] = field(default_factory=dict)
+    macros: dict[int, Entry[Macro]] = field(default_factory=dict)
     data: dict[int, TableData] = field(default_factory=dict)
     options: dict[OptionKey, str | None] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:
-        defined = (*changed(self.schemas), *changed(self.tables), *changed(self.views))
+        relations = (*changed(self.tables), *changed(self.views))
+        others = (*changed(self.schemas), *changed(self.macros))
         written = any(not data.is_empty for _, data in self.written())
-        return not (defined or written or self.options)
+        return not (relations or others or written or self.options)
 
     def copy(self) -> LocalChanges:
         """The changes so far, which later ones leave as they are."""
@@ -147,7 +148,7 @@ class LocalChanges:
             {key: replace(entry) for key, entry in self.schemas.items()},
             {key: replace(entry) for key, entry in self.tables.items()},
             {key: replace(entry) for key, entry in self.views.items()},
-            dict(self.dropped_macros),
+            {key: replace(entry) for key, entry in self.macros.items()},
             {key: (table, data.copy()) for key, (table, data) in self.data.items()},
             dict(self.options),
         )
@@ -241,6 +242,14 @@ class LocalReader:
     def find_view(self, name: Name) -> View | None:
         """The view of that name in an existing schema, if there is one."""
         return self._find(name, self.changes.views, self.base.find_view)
+
+    def macros(self, schema: str) -> list[Macro]:
+        """The macros of a schema."""
+        found = self.schema(schema)
+        local = self.changes.macros
+        kept = [m for m in self._committed(found, self.base.macros) if m.id not in local]
+        mine = (entry.current for entry in local.values())
+        return kept + [m for m in mine if m and m.schema_id == found.id]
 
     def _committed(self, schema: Schema, listing: Callable[[str], list[T]]) -> list[T]:
         return listing(schema.name) if schema.id >= 0 else []
@@ -363,12 +372,12 @@ class LocalReader:
         ]
 
 
-T = TypeVar("T", TableEntry, View)
+T = TypeVar("T", TableEntry, View, Macro)
 
 
-def _is_named(item: Schema | Table | View, schema: Schema, name: str) -> bool:
+def _is_named(item: Schema | Table | View | Macro, schema: Schema, name: str) -> bool:
     return (
-        isinstance(item, (Table, View))
+        isinstance(item, (Table, View, Macro))
         and item.schema_id == schema.id
         and fold(item.name.name) == fold(name)
     )

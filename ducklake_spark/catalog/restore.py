@@ -123,8 +123,8 @@ def restore(tx: Transaction, wanted: Restoration, then: SnapshotReader) -> dict[
 def _restored_schemas(tx: Transaction, wanted: Restoration) -> Iterator[tuple[int, int]]:
     for pair in wanted.schemas:
         if pair.now is not None and pair.then is None:
-            macros = tx.base.macros(pair.now.name)  # without a schema they keep DuckDB out
-            tx.changes.dropped_macros.update({macro.id: macro for macro in macros})
+            for macro in tx.macros(pair.now.name):  # without a schema they keep DuckDB out
+                tx.drop_macro(macro.name)
             tx.changes.schemas[pair.now.id] = Entry(pair.now, None)
         elif pair.now is None and pair.then is not None:
             again = replace(pair.then, id=tx.new_id(), uuid=uuid7())

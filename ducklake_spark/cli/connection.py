@@ -5,20 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ducklake_spark.catalog import Catalog
+from ducklake_spark.config import Attached
 from ducklake_spark.lake import Lake
 from ducklake_spark.session import SparkSettings
 from ducklake_spark.spec.names import backticked, fold
-
-
-@dataclass(frozen=True, slots=True)
-class Attached:
-    """A lake beside the first one."""
-
-    name: str
-    catalog: str = field(repr=False)  # may hold a password
-    data_path: str | None = None
-    metadata_schema: str | None = None
-    read_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,6 +110,7 @@ def _doctor(given: argparse.Namespace) -> int:
         connection.data_path,
         connection.spark,
         metadata_schema=connection.metadata_schema,
+        attached=connection.attached,
     ):
         print(finding)  # noqa: T201
         ill += not finding.is_well

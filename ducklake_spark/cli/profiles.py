@@ -11,7 +11,8 @@ import jinja2
 import yaml
 from jinja2.sandbox import SandboxedEnvironment
 
-from ducklake_spark.cli.connection import Attached, Connection
+from ducklake_spark.cli.connection import Connection
+from ducklake_spark.config import Attached
 from ducklake_spark.errors import ConfigError
 from ducklake_spark.session import SparkSettings
 

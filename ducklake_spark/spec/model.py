@@ -247,12 +247,13 @@ class MacroImplementation:
 
 @dataclass(frozen=True, slots=True)
 class Macro:
-    """A macro of DuckDB's; this package lists them and leaves them alone."""
+    """A function in SQL, or one that gives a table."""
 
     id: int
     schema_id: int
-    name: str
+    name: QualifiedName
     implementations: tuple[MacroImplementation, ...]
+    tags: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

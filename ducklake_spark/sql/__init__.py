@@ -1,6 +1,7 @@
 """SQL on lakes: text becomes intent, names become snapshots, Spark does the work."""
 
 from ducklake_spark.sql.arguments import call_text
+from ducklake_spark.sql.evolve import Alterations, alterations
 from ducklake_spark.sql.execute import Executor
 from ducklake_spark.sql.failures import SPARK_ERRORS, query_error
 from ducklake_spark.sql.procedures import PROCEDURES, Procedure
@@ -11,11 +12,13 @@ from ducklake_spark.sql.workspace import Workspace
 __all__ = [
     "PROCEDURES",
     "SPARK_ERRORS",
+    "Alterations",
     "Executor",
     "Outcome",
     "Procedure",
     "Result",
     "Workspace",
+    "alterations",
     "call_text",
     "is_ended",
     "query_error",

@@ -42,6 +42,7 @@ from ducklake_spark.write import (
     merge,
     overwrite,
     overwrite_partitions,
+    stage,
     update,
 )
 from ducklake_spark.write.assign import default_value
@@ -55,13 +56,13 @@ def insert(scope: Scope, work: Work, to: Relation, wanted: Insert) -> Outcome:
     frame = _rows(scope, table, wanted)
     deleted = 0
     if wanted.replace_where is not None:
-        deleted = _delete(scope, work, to, table, wanted.replace_where, None)
-        staged = append(work.tx, table.name, frame)
-    elif not wanted.overwrite:
-        staged = append(work.tx, table.name, frame)
-    else:
+        deleted, staged = _replaced(scope, work, to, wanted, frame)
+    elif wanted.overwrite:
         deleted, staged = _overwritten(scope, work, table, wanted, frame)
-    work.staged.append(staged)
+        work.staged.append(staged)
+    else:
+        staged = append(work.tx, table.name, frame)
+        work.staged.append(staged)
     return Outcome(
         "INSERT OVERWRITE" if wanted.overwrite else "INSERT",
         rows_inserted=staged.record_count,
@@ -100,6 +101,26 @@ def _read_literals(frame: DataFrame, table: Table) -> DataFrame:
             value = F.col(quoted(field.name)).cast(shown_type(column))
             frame = frame.withColumn(field.name, value)
     return frame
+
+
+def _replaced(
+    scope: Scope, work: Work, to: Relation, wanted: Insert, frame: DataFrame
+) -> tuple[int, StagedFiles]:
+    """Rows deleted and files written by an INSERT … REPLACE WHERE.
+
+    The new rows are written first, which takes long, and may be done by many at the same time. If
+    they do not come from the table itself, what others did to it meanwhile is no conflict: the
+    rows to replace are looked for after that.
+    """
+    table = work.tx.table(to.name)
+    staged = stage(frame, table, work.tx.options(table))
+    work.staged.append(staged)
+    if work.is_first and not any(scan.table.id == table.id for scan in scope.scans):
+        scope.workspace.catch_up(work, table)
+        scope.read_through(to.lake, work.tx)
+    deleted = _delete(scope, work, to, table, wanted.replace_where or "true", wanted.alias)
+    work.tx.add_files(table.name, staged.files)
+    return deleted, staged
 
 
 def _overwritten(

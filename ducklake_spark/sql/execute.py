@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from ducklake_spark.errors import AlreadyExistsError, NotFoundError
-from ducklake_spark.sql import change, define, inform
+from ducklake_spark.sql import change, define, inform, macros
 from ducklake_spark.sql.arguments import Given, evaluated
 from ducklake_spark.sql.failures import SPARK_ERRORS, query_error
 from ducklake_spark.sql.functions import FUNCTIONS
@@ -24,6 +24,7 @@ from ducklake_spark.sql.statements import (
     Call,
     Comment,
     Commit,
+    CreateFunction,
     CreateSchema,
     CreateTable,
     CreateTemporaryView,
@@ -31,6 +32,7 @@ from ducklake_spark.sql.statements import (
     Delete,
     Describe,
     Drop,
+    DropFunction,
     DropSchema,
     Explain,
     Insert,
@@ -48,7 +50,9 @@ from ducklake_spark.sql.tokens import quoted
 from ducklake_spark.sql.workspace import Relation, Work, Workspace
 
 OnRelation = (
-    CreateTable
+    CreateFunction
+    | DropFunction
+    | CreateTable
     | CreateView
     | Drop
     | Alter
@@ -220,6 +224,8 @@ def _do(scope: Scope, work: Work, to: Relation, statement: OnRelation) -> Outcom
 
 
 _DOERS: Mapping[type, Callable[[Scope, Work, Relation, Any], Outcome]] = {
+    CreateFunction: macros.create_function,
+    DropFunction: macros.drop_function,
     CreateTable: define.create_table,
     CreateView: define.create_view,
     Drop: define.drop,

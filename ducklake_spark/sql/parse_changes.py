@@ -87,11 +87,14 @@ def _insert(cursor: Cursor, prefix: str) -> Insert:
     name = cursor.dotted("a table")
     partition = _partition(cursor) if cursor.accept("PARTITION") else {}
     cursor.accept("IF", "NOT", "EXISTS")
+    alias = cursor.name("an alias") if cursor.accept("AS") else None
     replace_where = None
+    by_name = cursor.accept("BY", "NAME")
     if cursor.accept("REPLACE", "WHERE"):
         replace_where = cursor.until("SELECT", "VALUES", "WITH", "TABLE", "FROM")
         overwrite = True
-    by_name = cursor.accept("BY", "NAME")
+    elif alias is not None:
+        raise cursor.error("REPLACE WHERE")
     columns: tuple[str, ...] = ()
     if cursor.sees("(") and cursor.peek(1).is_name and cursor.peek(2).word in (",", ")"):
         columns = _names(cursor)
@@ -99,7 +102,7 @@ def _insert(cursor: Cursor, prefix: str) -> Insert:
         raise cursor.error("a query or VALUES")
     text = cursor.query()
     query = prefix + text[len(prefix) :] if prefix else text
-    return Insert(name, query, overwrite, columns, by_name, partition, replace_where)
+    return Insert(name, query, overwrite, columns, by_name, partition, replace_where, alias)
 
 
 def _names(cursor: Cursor) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """CREATE, DROP, ALTER and COMMENT, as Spark's SQL writes them and a bit as DuckDB does.
 
-None where the statement is Spark's own, such as CREATE FUNCTION or CREATE TABLE … USING csv.
+None where the statement is Spark's own, such as CREATE TABLE … USING csv, or another module's.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ def _no_constraint(cursor: Cursor) -> UnsupportedFeatureError:
 
 def _column(cursor: Cursor, name: str) -> ColumnDefinition:
     cursor.accept(":")
-    found = ColumnDefinition(name, _type(cursor))
+    found = ColumnDefinition(name, type_text(cursor))
     nullable, default, comment = True, None, None
     while not cursor.done and not cursor.sees_any(",", ")", "FIRST", "AFTER"):
         if cursor.accept("NOT", "NULL"):
@@ -205,7 +205,7 @@ def _column(cursor: Cursor, name: str) -> ColumnDefinition:
     return ColumnDefinition(name, found.type, nullable, default, comment)
 
 
-def _type(cursor: Cursor) -> str:
+def type_text(cursor: Cursor) -> str:
     """A type as text, which ends where its brackets are closed and something else begins."""
     start, depth = cursor.peek().start, 0
     while not cursor.done:
@@ -360,7 +360,7 @@ def _drop_columns(cursor: Cursor) -> DropColumns:
 def _change_column(cursor: Cursor) -> ChangeColumn:
     path = column_path(cursor.dotted("a column"))
     if cursor.accept("SET", "DATA", "TYPE") or cursor.accept("TYPE"):
-        return ChangeColumn(path, "type", _type(cursor))
+        return ChangeColumn(path, "type", type_text(cursor))
     if cursor.accept("SET", "NOT", "NULL"):
         return ChangeColumn(path, "not null")
     if cursor.accept("DROP", "NOT", "NULL"):

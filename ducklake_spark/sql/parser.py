@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ducklake_spark.errors import StatementError, UnsupportedFeatureError
-from ducklake_spark.sql import parse_changes, parse_definitions
+from ducklake_spark.sql import parse_changes, parse_definitions, parse_functions
 from ducklake_spark.sql.statements import (
     Begin,
     Call,
@@ -38,7 +38,8 @@ def parse(text: str) -> Statement:
     if word in _CHANGES:
         return parse_changes.parse(cursor)
     if word in ("CREATE", "DROP", "ALTER", "COMMENT"):
-        return parse_definitions.parse(cursor) or _sparks(cursor)
+        found = parse_functions.parse(cursor) or parse_definitions.parse(Cursor(text))
+        return found or _sparks(cursor)
     parse_it = _PARSERS.get(word)
     return (parse_it(cursor) if parse_it else None) or _sparks(cursor)
 

@@ -14,10 +14,18 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from ducklake_spark.catalog import LakeReader
-from ducklake_spark.errors import InvalidDefinitionError, NotFoundError, QueryError, StatementError
+from ducklake_spark.errors import (
+    InvalidDefinitionError,
+    NotFoundError,
+    QueryError,
+    StatementError,
+    UnsupportedFeatureError,
+)
 from ducklake_spark.scan import read_table
 from ducklake_spark.spec.model import Table, View
+from ducklake_spark.spec.names import QualifiedName
 from ducklake_spark.spec.predicates import Predicate
+from ducklake_spark.sql.calls import calls_without_lake, find_calls
 from ducklake_spark.sql.conditions import Condition, predicate_of
 from ducklake_spark.sql.failures import SPARK_ERRORS, query_error
 from ducklake_spark.sql.pruning import demands_of
@@ -53,8 +61,10 @@ class Scope:
     scans: list[Scan] = field(default_factory=list)
     views: list[str] = field(default_factory=list)
     within: tuple[Relation, ...] = ()
+    made: list[str] = field(default_factory=list)
     last: Spliced | None = None
     _readers: dict[str, LakeReader] = field(default_factory=dict)
+    _calling: list[Relation] = field(default_factory=list)
 
     # --- queries ---
 
@@ -91,7 +101,7 @@ class Scope:
         return NotFoundError(f"Table or view {relation}", near=near, wanted=relation.name.name)
 
     def close(self) -> None:
-        """Drop the views of the statement.
+        """Drop the views and functions of the statement.
 
         Classic Spark has looked through them by now. Spark Connect does that anew each time a
         DataFrame is asked for something, so there they stay as long as the session.
@@ -100,6 +110,9 @@ class Scope:
             for view in self.views:
                 self.workspace.session.spark.catalog.dropTempView(view)
             self.views.clear()
+            for function in self.made:
+                self.workspace.session.spark.sql(f"DROP TEMPORARY FUNCTION {quoted(function)}")
+            self.made.clear()
 
     # --- names ---
 
@@ -129,8 +142,59 @@ class Scope:
                 view, relation = found
                 edits.append(Edit(reference.start, reference.end, quoted(view)))
                 shown.append((reference, relation))
+        edits += self._functions_in(cursor, edits, home)
         edits += alias_edits(cursor.tokens, named, shown, aliases or {})
         return spliced(text, edits)
+
+    def _functions_in(
+        self, cursor: Cursor, taken: Sequence[Edit], home: Relation | None = None
+    ) -> list[Edit]:
+        """Functions of Spark in the place of those of lakes."""
+        edits = []
+        for call in find_calls(cursor.tokens):
+            if not any(edit.start <= call.start < edit.end for edit in taken):
+                name = self._function(call.parts, home)
+                edits += [Edit(call.start, call.end, quoted(name))] if name else []
+        return edits
+
+    def _function(self, parts: tuple[str, ...], home: Relation | None) -> str | None:
+        """The function of Spark for that of a lake; None if a name is not that of one."""
+        lake = self.workspace.lake_named(parts[0]) if len(parts) == 3 else None
+        if len(parts) == 2 and home is not None:
+            lake = home.lake
+        if lake is None:
+            return None
+        to = Relation(lake, QualifiedName(*parts[-2:]))
+        reader = self.reader(lake)
+        if len(parts) == 2 and not _has_schema(reader, to.name.schema):
+            return None
+        known = reader.macros(to.name.schema)
+        macro = next((m for m in known if m.name.folded == to.name.folded), None)
+        if macro is None and len(parts) == 2:
+            return None
+        if macro is None:
+            near = [other.name.name for other in known]
+            raise NotFoundError(f"The function {to}", near=near, wanted=to.name.name)
+        if SPARK_TEXT not in macro.tags:
+            raise UnsupportedFeatureError(
+                f"The macro {to} was written for DuckDB and says nothing of types, so Spark cannot "
+                "call it.",
+                hint="Write it again with CREATE OR REPLACE FUNCTION here.",
+            )
+        return self.function(macro.tags[SPARK_TEXT], Relation(lake, macro.name))
+
+    def function(self, definition: str, to: Relation) -> str:
+        """Make a function of a lake known to Spark; its name there."""
+        if to in self._calling:
+            raise QueryError(f"The function {to} leads back to itself.", hint="Write it again.")
+        self._calling.append(to)
+        text = spliced(definition, self._functions_in(Cursor(definition), (), to)).text
+        self._calling.pop()
+        name = f"{to} #{next(_numbers)}"
+        create = f"CREATE TEMPORARY FUNCTION {quoted(name)} "
+        self.run(Spliced(definition, create + text, (Edit(0, 0, create),)))
+        self.made.append(name)
+        return name
 
     def qualified(self, text: str, lake: str) -> str:
         """The text of a view: its relations by schema and name, wherever it is read from."""
@@ -145,6 +209,7 @@ class Scope:
                 name = ".".join(map(quoted, (relation.name.schema, relation.name.name)))
                 name = name if relation.lake == lake else f"{quoted(relation.lake)}.{name}"
                 edits.append(Edit(reference.start, reference.last_end, name))
+        edits += calls_without_lake(cursor.tokens, lake)
         return spliced(text, edits + without_lake(cursor.tokens, lake, named.references)).text
 
     def _refuse_temporary(self, reference: Reference) -> None:
@@ -199,8 +264,7 @@ class Scope:
         return [*local, *inner]
 
     def _find(self, reader: LakeReader, relation: Relation) -> Table | View | None:
-        known = {schema.name.lower() for schema in reader.schemas()}
-        if relation.name.schema.lower() not in known:
+        if not _has_schema(reader, relation.name.schema):
             return None
         return reader.find_table(relation.name) or reader.find_view(relation.name)
 
@@ -275,7 +339,7 @@ class Scope:
                 hint="One of the names in it was a table once; write it again.",
             )
         within = (*self.within, relation)
-        inner = Scope(self.workspace, self.functions, self.scans, self.views, within)
+        inner = Scope(self.workspace, self.functions, self.scans, self.views, within, self.made)
         inner.read_through(relation.lake, reader)
         text = spark_text(view)
         query = inner.splice(text, None if view.column_aliases else demand, relation)
@@ -312,3 +376,7 @@ class Scope:
         """The time zone in which Spark reads times without one."""
         zone = self.workspace.session.spark.conf.get("spark.sql.session.timeZone")
         return zone or "UTC"
+
+
+def _has_schema(reader: LakeReader, name: str) -> bool:
+    return name.lower() in {schema.name.lower() for schema in reader.schemas()}

@@ -44,6 +44,25 @@ class ColumnDefinition:
 
 
 @dataclass(frozen=True, slots=True)
+class CreateFunction:
+    """`signature` is all between the name and RETURN."""
+
+    name: Parts
+    parameters: tuple[ColumnDefinition, ...]
+    signature: str
+    returns: str | None
+    body: str
+    if_not_exists: bool = False
+    replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropFunction:
+    name: Parts
+    if_exists: bool
+
+
+@dataclass(frozen=True, slots=True)
 class CreateSchema:
     name: Parts
     if_not_exists: bool
@@ -184,7 +203,8 @@ class Comment:
 
 @dataclass(frozen=True, slots=True)
 class Insert:
-    """`partition` gives the values of PARTITION (…), None for a key without one."""
+    """`partition` gives the values of PARTITION (…), None for a key without one. `replace_where`
+    may know the table by its alias."""
 
     name: Parts
     query: str
@@ -193,6 +213,7 @@ class Insert:
     by_name: bool = False
     partition: Mapping[str, str | None] = field(default_factory=dict)
     replace_where: str | None = None
+    alias: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,6 +313,8 @@ Statement = (
     Query
     | SparkCommand
     | Explain
+    | CreateFunction
+    | DropFunction
     | CreateSchema
     | DropSchema
     | CreateTable

@@ -14,6 +14,7 @@ from sqlglot.errors import SqlglotError
 from ducklake_spark.errors import UnsupportedFeatureError
 from ducklake_spark.spec.model import View
 from ducklake_spark.spec.names import fold
+from ducklake_spark.sql.references import find_references
 from ducklake_spark.sql.splice import Edit, spliced
 from ducklake_spark.sql.tokens import Cursor, Kind, literal
 
@@ -21,13 +22,14 @@ SPARK_TEXT = "spark_sql"
 _log = logging.getLogger(__name__)
 
 
-def portable(query: str, lake: str, name: str) -> tuple[str, str]:
+def portable(text: str, lake: str, name: str) -> tuple[str, str]:
     """The query as DuckDB runs it, without the lake's name, and the dialect it is in.
 
     Where there is no such form the view still works here, and DuckDB will say that it cannot.
     """
     try:
-        tree = sqlglot.parse_one(_with_whole_strings(query), dialect="spark")
+        query = _with_short_travel(_with_whole_strings(text))
+        tree = sqlglot.parse_one(query, dialect="spark")
         for table in tree.find_all(exp.Table):
             if table.catalog and fold(table.catalog) == fold(lake):
                 table.set("catalog", None)
@@ -35,15 +37,15 @@ def portable(query: str, lake: str, name: str) -> tuple[str, str]:
         for column in tree.find_all(exp.Column):
             if column.catalog and fold(column.catalog) == fold(lake):
                 column.set("catalog", None)
-        text = tree.sql(
+        stored = tree.sql(
             dialect="duckdb", comments=False, unsupported_level=sqlglot.ErrorLevel.RAISE
         )
-        sqlglot.parse_one(text, dialect="duckdb")
+        sqlglot.parse_one(stored, dialect="duckdb")
     except (SqlglotError, RecursionError) as error:
         reason = str(error).partition("\n")[0]
         _log.warning("DuckDB will not be able to use the view %s: %s", name, reason)
-        return query, "spark"
-    return text, "duckdb"
+        return text, "spark"
+    return stored, "duckdb"
 
 
 def _travel_as_duckdb(table: exp.Table) -> None:
@@ -54,6 +56,16 @@ def _travel_as_duckdb(table: exp.Table) -> None:
         at = exp.HistoricalData(this="AT", kind=kind, expression=version.expression)
         table.set("version", None)
         table.set("when", at)
+
+
+def _with_short_travel(query: str) -> str:
+    """`FOR SYSTEM_VERSION AS OF 7` as `VERSION AS OF 7`, the one form that sqlglot knows."""
+    edits = [
+        Edit(found.last_end, found.end, f" {found.travel.by} AS OF {found.travel.expression}")
+        for found in find_references(Cursor(query)).references
+        if found.travel is not None
+    ]
+    return spliced(query, edits).text
 
 
 def _with_whole_strings(query: str) -> str:

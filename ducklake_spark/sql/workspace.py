@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from ducklake_spark.errors import (
     TransactionStateError,
 )
 from ducklake_spark.session import Session
+from ducklake_spark.spec.model import Table
 from ducklake_spark.spec.names import QualifiedName, fold
 from ducklake_spark.storage.filesystem import remove_file
 from ducklake_spark.write import StagedFiles
@@ -47,6 +49,9 @@ class Work:
     tx: Transaction
     staged: list[StagedFiles] = field(default_factory=list)
     result: CommitResult | None = None
+    # Whether the transaction had not looked at the lake before the statement that now writes.
+    is_first: bool = True
+    turn: threading.Lock | None = None
 
     def commit(self) -> CommitResult:
         """Commit; files of a commit that certainly did not land are removed."""
@@ -57,13 +62,31 @@ class Work:
         except BaseException:
             self._discard()
             raise
+        finally:
+            self.end_turn()
         for path in result.superseded_files:
             remove_file(path)
         return result
 
     def rollback(self) -> None:
-        self.tx.rollback()
-        self._discard()
+        try:
+            self.tx.rollback()
+            self._discard()
+        finally:
+            self.end_turn()
+
+    def take_turn(self, turn: threading.Lock) -> None:
+        """Wait until no other thread is about to commit; of several turns only the first is waited
+        for, for two threads could wait for each other."""
+        if self.turn is None:
+            turn.acquire()
+            self.turn = turn
+
+    def end_turn(self) -> None:
+        """Let the next thread go on."""
+        if self.turn is not None:
+            self.turn.release()
+            self.turn = None
 
     def _discard(self) -> None:
         for files in self.staged:
@@ -229,6 +252,25 @@ class Workspace:
         self._open.pop(lake).rollback()
         return run()
 
+    def look_again(self) -> None:
+        """Let the open transaction see what others have committed, where it has changed nothing."""
+        works = self._open if self._open is not None else {}
+        for lake, work in list(works.items()):
+            if work.tx.is_untouched and work.turn is None:
+                works.pop(lake).rollback()
+
+    def catch_up(self, work: Work, table: Table) -> None:
+        """Go on from the newest snapshot, in turn with the other threads that change the table.
+
+        If more than its rows are different there the transaction stays where it is, and its commit
+        will tell who is in the way.
+        """
+        catalog = self.lakes[work.lake]
+        work.take_turn(catalog.turn(table))
+        newest = catalog.transaction()
+        if work.tx.is_untouched and newest.find_table(table.name) == table:
+            work.tx = newest
+
     def _check_writable(self, lake: str) -> None:
         if self.lakes[lake].read_only:
             raise ReadOnlyError(
@@ -253,12 +295,17 @@ class Workspace:
                 "two lakes have no commit in common.",
                 hint=f"COMMIT what was done to {others[0]} first.",
             )
+        is_first = lake not in self._open
         work = self._part_of(self._open, lake)
-        staged = len(work.staged)
+        work.is_first = is_first
+        tx, turn, staged = work.tx, work.turn, len(work.staged)
         try:
-            with work.tx.savepoint():
+            with tx.savepoint():
                 yield work
         except BaseException as error:
+            work.tx = tx  # It may have caught up since.
+            if turn is None:
+                work.end_turn()
             for files in work.staged[staged:]:
                 files.discard()
             del work.staged[staged:]

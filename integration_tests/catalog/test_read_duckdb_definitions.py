@@ -286,8 +286,8 @@ def test_macros_have_their_implementations(lake: LakeAddress) -> None:
         )
     assert_read_alike(lake)
     with lake.open(read_only=True) as catalog:
-        assert [macro.name for macro in catalog.at().macros("main")] == ["many"]
-        (old,) = (macro for macro in catalog.at(1).macros("main") if macro.name == "plus")
+        assert [macro.name.name for macro in catalog.at().macros("main")] == ["many"]
+        (old,) = (macro for macro in catalog.at(1).macros("main") if macro.name.name == "plus")
         (implementation,) = old.implementations
         assert [(p.name, p.default) for p in implementation.parameters] == [
             ("a", "NULL"),

@@ -37,7 +37,12 @@ def lake_address(
 
 
 @pytest.fixture(scope="class")
-def dbt_profile_target(lake_address: LakeAddress) -> dict[str, Any]:
+def dbt_profile_target(lake_target: dict[str, Any]) -> dict[str, Any]:
+    return lake_target
+
+
+@pytest.fixture(scope="class")
+def lake_target(lake_address: LakeAddress) -> dict[str, Any]:
     spark = settings()
     return {
         "type": "ducklake",

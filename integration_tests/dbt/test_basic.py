@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import yaml
 from dbt.tests.adapter.aliases.fixtures import MACROS__CAST_SQL, MACROS__EXPECT_VALUE_SQL
 from dbt.tests.adapter.aliases.test_aliases import (
     BaseAliasErrors,
@@ -28,6 +29,7 @@ from dbt.tests.adapter.basic.test_snapshot_check_cols import BaseSnapshotCheckCo
 from dbt.tests.adapter.basic.test_snapshot_timestamp import BaseSnapshotTimestamp
 from dbt.tests.adapter.basic.test_table_materialization import BaseTableMaterialization
 from dbt.tests.adapter.basic.test_validate_connection import BaseValidateConnection
+from dbt.tests.adapter.column_types.test_column_types import BasePostgresColumnTypes
 
 # A macro of the suites whose default is written for PostgreSQL.
 LITERAL = """
@@ -37,6 +39,19 @@ LITERAL = """
 """
 
 MACROS = {"cast.sql": MACROS__CAST_SQL + LITERAL, "expect_value.sql": MACROS__EXPECT_VALUE_SQL}
+
+# Types of Spark, a value, and what dbt shall take a column of that type for.
+_TYPES = [
+    ("tinyint", "1", "integer, number, not string, not float, not numeric"),
+    ("int", "1", "integer, number, not string, not float, not numeric"),
+    ("bigint", "1", "integer, number, not string, not float, not numeric"),
+    ("float", "1", "float, number, not string, not integer, not numeric"),
+    ("double", "1", "float, number, not string, not integer, not numeric"),
+    ("decimal", "1", "numeric, number, not string, not integer, not float"),
+    ("string", "'x'", "string, not number, not integer, not float, not numeric"),
+    ("boolean", "true", "not string, not number"),
+    ("timestamp", "'2024-01-01'", "not string, not number"),
+]
 
 
 class TestAliases(BaseAliases):
@@ -81,6 +96,19 @@ class TestAdapterMethods(BaseAdapterMethod):
 
 class TestSimpleMaterializations(BaseSimpleMaterializations):
     pass
+
+
+class TestColumnTypes(BasePostgresColumnTypes):
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        columns = [f"cast({value} as {kind}) as {kind}_col" for kind, value, _ in _TYPES]
+        checks = {f"{kind}_col": found.split(", ") for kind, _, found in _TYPES}
+        tests = [{"is_type": {"arguments": {"column_map": checks}}}]
+        models = [{"name": "model", "data_tests": tests}]
+        return {
+            "model.sql": "{{ config(materialized='table') }} select " + ", ".join(columns),
+            "schema.yml": yaml.safe_dump({"version": 2, "models": models}),
+        }
 
 
 class TestEmpty(BaseEmpty):

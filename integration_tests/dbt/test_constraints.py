@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from dbt.tests.adapter.constraints.fixtures import model_contract_header_schema_yml
 from dbt.tests.adapter.constraints.test_constraints import (
     BaseConstraintQuotedColumn,
     BaseConstraintsRollback,
@@ -11,11 +14,13 @@ from dbt.tests.adapter.constraints.test_constraints import (
     BaseIncrementalConstraintsRollback,
     BaseIncrementalConstraintsRuntimeDdlEnforcement,
     BaseIncrementalContractSqlHeader,
+    BaseIncrementalForeignKeyConstraint,
     BaseModelConstraintsRuntimeEnforcement,
     BaseTableConstraintsColumnsEqual,
     BaseTableContractSqlHeader,
     BaseViewConstraintsColumnsEqual,
 )
+from dbt.tests.util import run_dbt
 
 
 class _Types:
@@ -61,6 +66,29 @@ select id, color, date_day from (
 ) as model_subq
 """
 
+_QUOTED = """
+create or replace table <model_identifier> (
+    id int not null,
+    `from` string not null,
+    date_day string
+)
+as
+select id, `from`, date_day from (
+    select
+        'blue' as `from`,
+        1 as id,
+        '2019-01-01' as date_day
+) as model_subq
+"""
+
+_WITH_HEADER = """
+{{ config(materialized='%s', on_schema_change='append_new_columns') }}
+{%% call set_sql_header(config) %%}
+set time zone 'Asia/Kolkata';
+{%%- endcall %%}
+select current_timezone() as column_name
+"""
+
 
 class TestTableConstraintsColumnsEqual(_Types, BaseTableConstraintsColumnsEqual):
     pass
@@ -100,14 +128,30 @@ class TestIncrementalConstraintsRuntimeDdlEnforcement(
         return _CREATED
 
 
-@pytest.mark.skip("its header is PostgreSQL's SET SESSION TIME ZONE")
-class TestTableContractSqlHeader(BaseTableContractSqlHeader):
+class _Header:
+    """The suites' header in Spark's words."""
+
+    materialized = "table"
+
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        return {
+            "my_model_contract_sql_header.sql": _WITH_HEADER % self.materialized,
+            "constraints_schema.yml": model_contract_header_schema_yml.replace("text", "string"),
+        }
+
+    def test_the_header_came_first(self, project: Any) -> None:
+        run_dbt(["run"])
+        query = "select column_name from {schema}.my_model_contract_sql_header"
+        assert set(project.run_sql(query, fetch="all")) == {("Asia/Kolkata",)}
+
+
+class TestTableContractSqlHeader(_Header, BaseTableContractSqlHeader):
     pass
 
 
-@pytest.mark.skip("its header is PostgreSQL's SET SESSION TIME ZONE")
-class TestIncrementalContractSqlHeader(BaseIncrementalContractSqlHeader):
-    pass
+class TestIncrementalContractSqlHeader(_Header, BaseIncrementalContractSqlHeader):
+    materialized = "incremental"
 
 
 class TestModelConstraintsRuntimeEnforcement(BaseModelConstraintsRuntimeEnforcement):
@@ -116,6 +160,11 @@ class TestModelConstraintsRuntimeEnforcement(BaseModelConstraintsRuntimeEnforcem
         return _CREATED
 
 
-@pytest.mark.skip("its model quotes as PostgreSQL does")
 class TestConstraintQuotedColumn(BaseConstraintQuotedColumn):
-    pass
+    @pytest.fixture(scope="class")
+    def expected_sql(self) -> str:
+        return _QUOTED
+
+
+class TestIncrementalForeignKeyConstraint(BaseIncrementalForeignKeyConstraint):
+    """The key is declared, and dbt warns that nobody looks after it."""

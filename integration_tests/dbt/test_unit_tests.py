@@ -7,6 +7,7 @@ from dbt.tests.adapter.unit_testing.test_case_insensitivity import BaseUnitTestC
 from dbt.tests.adapter.unit_testing.test_invalid_input import BaseUnitTestInvalidInput
 from dbt.tests.adapter.unit_testing.test_quoted_reserved_word_column_names import (
     BaseUnitTestQuotedReservedWordColumnNames,
+    test_my_model_csv_fixtures_yml,
 )
 from dbt.tests.adapter.unit_testing.test_types import (
     BaseUnitTestingTypes,
@@ -22,9 +23,14 @@ class TestUnitTestInvalidInput(BaseUnitTestInvalidInput):
     pass
 
 
-@pytest.mark.skip("its model quotes as PostgreSQL does")
 class TestUnitTestQuotedReservedWordColumnNames(BaseUnitTestQuotedReservedWordColumnNames):
-    pass
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        return {
+            "my_model.sql": "select * from {{ ref('my_upstream_model') }}",
+            "my_upstream_model.sql": "select 1 as `GROUP`",
+            "unit_tests.yml": test_my_model_csv_fixtures_yml,
+        }
 
 
 class TestUnitTestingVarcharFixtureNoTruncation(BaseUnitTestingVarcharFixtureNoTruncation):

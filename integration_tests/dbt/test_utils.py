@@ -12,6 +12,9 @@ from dbt.tests.adapter.utils.data_types.test_type_int import BaseTypeInt
 from dbt.tests.adapter.utils.data_types.test_type_numeric import BaseTypeNumeric
 from dbt.tests.adapter.utils.data_types.test_type_string import BaseTypeString
 from dbt.tests.adapter.utils.data_types.test_type_timestamp import BaseTypeTimestamp
+from dbt.tests.adapter.utils.fixture_get_intervals_between import (
+    models__test_get_intervals_between_yml,
+)
 from dbt.tests.adapter.utils.test_any_value import BaseAnyValue
 from dbt.tests.adapter.utils.test_array_append import BaseArrayAppend
 from dbt.tests.adapter.utils.test_array_concat import BaseArrayConcat
@@ -148,9 +151,15 @@ class TestGenerateSeries(BaseGenerateSeries):
     pass
 
 
-@pytest.mark.skip("its dates are written as PostgreSQL reads them: 09/01/2023")
 class TestGetIntervalsBetween(BaseGetIntervalsBetween):
-    pass
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        call = "get_intervals_between(\"date'2023-09-01'\", \"date'2023-09-12'\", 'day')"
+        return {
+            "test_get_intervals_between.yml": models__test_get_intervals_between_yml,
+            "test_get_intervals_between.sql": f"select {{{{ {call} }}}} as intervals, "
+            "11 as expected",
+        }
 
 
 class TestGetPowersOfTwo(BaseGetPowersOfTwo):

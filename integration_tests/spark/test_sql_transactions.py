@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +17,8 @@ from ducklake_spark.errors import (
     TransactionStateError,
 )
 from ducklake_spark.lake import Lake
+from ducklake_spark.sql import change
+from ducklake_spark.write import StagedFiles, stage
 from support.lakes import file_lake
 from support.sql_lakes import SqlLake
 
@@ -110,6 +115,80 @@ def test_a_conflict_rolls_back_and_says_so(on: SqlLake) -> None:
     assert on.same("SELECT * FROM t") == [(6,)]
     assert data_files(on) <= files + 1
     assert on.run("UPDATE t SET a = 7").rows_updated == 1
+
+
+@pytest.fixture
+def meanwhile(on: SqlLake, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Has another client commit a statement once the next rows are written."""
+    other, waiting = on.lake.sibling(), list[str]()
+
+    def stage_and_wait(*arguments: Any) -> StagedFiles:
+        staged = stage(*arguments)
+        while waiting:
+            other.sql(waiting.pop())
+        return staged
+
+    monkeypatch.setattr(change, "stage", stage_and_wait)
+    yield waiting.append
+    other.session.close()
+
+
+@pytest.mark.parametrize("in_transaction", [False, True])
+def test_what_others_write_beside_a_replacement_stays(
+    on: SqlLake, meanwhile: Callable[[str], None], in_transaction: bool
+) -> None:
+    meanwhile("INSERT INTO t VALUES (1), (5)")
+    if in_transaction:
+        on.run("BEGIN")
+    outcome = on.run("INSERT INTO t AS x REPLACE WHERE x.a < 3 SELECT 2")
+    assert outcome.rows_deleted == 2, "the other's row too, for it came first"
+    if in_transaction:
+        on.run("COMMIT")
+    assert on.same("SELECT a FROM t") == [(2,), (5,)]
+
+
+@pytest.mark.parametrize("read", ["INSERT INTO t REPLACE WHERE a < 3 SELECT a + 1 FROM t", "later"])
+def test_a_replacement_that_depends_on_the_rows_is_in_conflict(
+    on: SqlLake, meanwhile: Callable[[str], None], read: str
+) -> None:
+    meanwhile("INSERT INTO t VALUES (1)")
+    on.run("BEGIN")
+    if read == "later":
+        on.rows("SELECT max(a) FROM t")
+        read = "INSERT INTO t REPLACE WHERE a < 3 SELECT 2"
+    on.run(read)
+    with pytest.raises(CommitConflictError):
+        on.run("COMMIT")
+    assert on.same("SELECT a FROM t") == [(1,), (1,)]
+
+
+def test_replacements_side_by_side(on: SqlLake) -> None:
+    """Of one table, in transactions that stay open for a while: none is in the way of another."""
+    lakes = [on.lake.sibling() for _ in range(3)]
+
+    def replace(number: int) -> None:
+        with lakes[number].transaction():
+            lakes[number].sql(f"INSERT INTO t REPLACE WHERE a = {number} SELECT {number}")
+            lakes[number].sql("SELECT count(*) FROM t").collect()
+
+    for _ in range(2):
+        with ThreadPoolExecutor(3) as pool:
+            list(pool.map(replace, range(3)))
+    assert on.same("SELECT a FROM t") == [(0,), (1,), (2,)]
+
+
+def test_a_failed_replacement_leaves_the_transaction_as_it_was(
+    on: SqlLake, meanwhile: Callable[[str], None]
+) -> None:
+    files = data_files(on)
+    meanwhile("INSERT INTO t VALUES (1)")
+    on.run("BEGIN")
+    with pytest.raises(DuckLakeError):
+        on.run("INSERT INTO t REPLACE WHERE a / (a - 1) > 0 SELECT 2")
+    assert on.rows("SELECT a FROM t") == [(1,)]
+    on.run("COMMIT")
+    assert data_files(on) == files + 1
+    assert on.same("SELECT a FROM t") == [(1,), (1,)]
 
 
 def test_states(on: SqlLake) -> None:

@@ -146,7 +146,7 @@ def _our_state(catalog: Catalog, commit: Commit, tables: dict[tuple[str, str], T
     state = LakeState(schemas=sorted(schema.name for schema in reader.schemas()))
     for schema in state.schemas:
         state.views |= {(schema, v.name.name): _view(v) for v in reader.views(schema)}
-        state.macros |= {(schema, m.name): _macro(m) for m in reader.macros(schema)}
+        state.macros |= {(schema, m.name.name): _macro(m) for m in reader.macros(schema)}
     for name, table in tables.items():
         state.tables[name] = (table.comment, [_column(column) for column in table.columns])
         # Where DuckDB's flush left a file with two delete files, DuckDB shows its rows twice.

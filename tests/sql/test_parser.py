@@ -113,6 +113,8 @@ T = ("t",)
          Insert(T, " " * 40 + "SELECT 1", True, partition={"a": "1", "b": None})),
         ("INSERT INTO t REPLACE WHERE a = 1 TABLE u",
          Insert(T, " " * 34 + "TABLE u", True, replace_where="a = 1")),
+        ("INSERT INTO t AS x BY NAME REPLACE WHERE x.a = 1 TABLE u",
+         Insert(T, " " * 49 + "TABLE u", True, by_name=True, replace_where="x.a = 1", alias="x")),
         ("WITH c AS (SELECT 1) INSERT INTO t TABLE c",
          Insert(T, "WITH c AS (SELECT 1) " + " " * 14 + "TABLE c")),
         ("DELETE FROM t", Delete(T, None, None)),

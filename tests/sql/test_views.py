@@ -23,8 +23,13 @@ from ducklake_spark.sql.views import SPARK_TEXT, portable, spark_text
         ('SELECT "text" AS x -- c', "SELECT 'text' AS x"),
         ("SELECT 'it''s' AS x, 'a' 'b' AS y", "SELECT 'it''s' AS x, 'ab' AS y"),
         ("SELECT collect_list(a) FROM t", "SELECT LIST(a) FROM t"),
+        ("SELECT x.a FROM lake.s.t VERSION AS OF 3 x",
+         "SELECT x.a FROM s.t AS x AT (VERSION => 3)"),
+        ("FROM s.t FOR SYSTEM_TIME AS OF '2024-01-01' AS x JOIN s.u FOR VERSION AS OF 2 USING (a)",
+         "SELECT * FROM s.t AS x AT (TIMESTAMP => '2024-01-01') "
+         "JOIN s.u AT (VERSION => 2) USING (a)"),
     ],
-)
+)  # fmt: skip
 def test_portable(query: str, expected: str) -> None:
     text, dialect = portable(query, "lake", "lake.s.v")
     assert dialect == "duckdb"

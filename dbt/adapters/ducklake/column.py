@@ -9,7 +9,6 @@ from dbt.adapters.base import Column
 
 _TEXTS = ("string", "varchar", "char", "text")
 _INTEGERS = ("tinyint", "smallint", "int", "integer", "bigint", "long", "short", "byte")
-_WIDER = {name: at for at, name in enumerate(("tinyint", "smallint", "int", "bigint"))}
 
 
 @dataclass
@@ -58,10 +57,3 @@ class DuckLakeColumn(Column):
     @classmethod
     def numeric_type(cls, dtype: str, precision: object, scale: object) -> str:
         return dtype if precision is None or scale is None else f"{dtype}({precision},{scale})"
-
-    def can_expand_to(self, other_column: Column) -> bool:
-        """Whether the column may become the other's type without losing a value."""
-        mine, its = self.dtype.lower(), other_column.dtype.lower()
-        if mine in _WIDER and its in _WIDER:
-            return _WIDER[mine] < _WIDER[its]
-        return (mine, its) == ("float", "double")

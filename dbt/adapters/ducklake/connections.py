@@ -16,7 +16,7 @@ from dbt_common.events.contextvars import get_node_info
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 from dbt_common.invocation import get_invocation_id
 
-from ducklake_spark.errors import DuckLakeError
+from ducklake_spark.errors import CommitConflictError, DuckLakeError
 
 
 @dataclass
@@ -62,6 +62,8 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         except DuckLakeError as error:
             self.rollback_if_open()
             error.aftermath = None  # dbt's transaction ends with its node
+            if isinstance(error, CommitConflictError):
+                error.hint = "`dbt retry` runs it again, from the lake as it is by then."
             raise DbtDatabaseError(str(error)) from error
         except DbtRuntimeError:
             self.rollback_if_open()

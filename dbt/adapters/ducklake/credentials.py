@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import getpass
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
 from typing import Any
 
 from dbt.adapters.contracts.connection import Credentials
+from dbt_common.dataclass_schema import ValidationError
 from dbt_common.exceptions import DbtRuntimeError
 
-from ducklake_spark.config import parse_catalog
+from ducklake_spark.config import Attached, parse_catalog
 from ducklake_spark.errors import ConfigError
 from ducklake_spark.session import SparkSettings
+from ducklake_spark.spec.names import fold
+
+_SHAPES = {"spark_config": "a mapping of Spark's settings", "attach": "a list of lakes"}
+_OF_ATTACHED = {"database", "catalog", "data_path", "metadata_schema", "read_only"}
 
 
 @dataclass
@@ -29,22 +36,45 @@ class DuckLakeCredentials(Credentials):
     attach: list[dict[str, Any]] = field(default_factory=list)
     author: str | None = None
 
-    def __post_init__(self) -> None:
+    @classmethod
+    def validate(cls, data: Any) -> None:
+        """Refuse what is of another type, and what is no setting: else a typo is a default."""
         try:
-            for text in (self.catalog, *(other.get("catalog", "") for other in self.attach)):
-                parse_catalog(text)
-        except ConfigError as error:
-            raise DbtRuntimeError(f"The profile's catalog: {error}") from error
+            super().validate(data)
+        except ValidationError as error:
+            name = next((str(part) for part in error.path), "profile")
+            wanted = _SHAPES.get(name, "a text")
+            # Its kind alone: the value may hold a password.
+            kind = type(data.get(name)).__name__
+            raise DbtRuntimeError(f"{name} must be {wanted}, not {kind}.") from error
+        known = [setting.name for setting in fields(cls)]
+        for name in sorted(set(data) - set(known)):
+            near = get_close_matches(name, known, n=1)
+            raise DbtRuntimeError(
+                f"{name} is no setting of a ducklake profile"
+                + (f"; is {near[0]} meant?" if near else f". There are: {', '.join(known)}.")
+            )
+
+    def __post_init__(self) -> None:
         for other in self.attach:
-            unknown = set(other) - {
-                "database", "catalog", "data_path", "metadata_schema", "read_only"
-            }  # fmt: skip
-            if unknown or "database" not in other:
+            unknown = set(other) - _OF_ATTACHED
+            if unknown or not {"database", "catalog"} <= set(other):
                 raise DbtRuntimeError(
                     "Each entry of the profile's attach needs a database and a catalog, and may "
                     "have data_path, metadata_schema and read_only"
                     + (f"; it has {', '.join(sorted(unknown))}." if unknown else ".")
                 )
+        names = [self.database, *(other.name for other in self.attached)]
+        if len({fold(name) for name in names}) < len(names):
+            raise DbtRuntimeError(
+                f"Each lake of the profile needs a database of its own; they are named {names}."
+            )
+        catalogs = [self.catalog, *(other.catalog for other in self.attached)]
+        for name, catalog in zip(names, catalogs, strict=True):
+            try:
+                parse_catalog(catalog)
+            except ConfigError as error:
+                raise DbtRuntimeError(f"The catalog of {name}: {error}") from error
 
     @property
     def type(self) -> str:
@@ -60,23 +90,42 @@ class DuckLakeCredentials(Credentials):
         return self.author or getpass.getuser()
 
     @property
+    def attached(self) -> list[Attached]:
+        """The lakes beside the profile's own."""
+        return [
+            Attached(
+                other["database"],
+                other["catalog"],
+                other.get("data_path"),
+                other.get("metadata_schema"),
+                bool(other.get("read_only", False)),
+            )
+            for other in self.attach
+        ]
+
+    @property
     def spark_settings(self) -> SparkSettings:
         config = {key: _text(value) for key, value in self.spark_config.items()}
         return SparkSettings(self.spark_master, self.spark_remote, config)
 
     def _connection_keys(self) -> tuple[str, ...]:
-        # What `dbt debug` prints; the catalog's address may hold a password, so only its kind.
-        return ("database", "schema", "catalog_kind", "data_path", "metadata_schema",
-                "spark_master", "spark_remote", "attached", "author")  # fmt: skip
+        return ("database", "schema", "catalog", "data_path", "metadata_schema",
+                "spark_master", "spark_remote", "attach", "author")  # fmt: skip
 
-    @property
-    def catalog_kind(self) -> str:
-        address = parse_catalog(self.catalog)
-        return address.kind if address.kind == "postgres" else self.catalog
+    def connection_info(self, *, with_aliases: bool = False) -> Iterator[tuple[str, Any]]:
+        """What `dbt debug` prints and `target` gives to models: nothing that holds a password."""
+        shown = {
+            "catalog": _without_secrets(self.catalog),
+            "attach": [other.name for other in self.attached],
+        }
+        for key, value in super().connection_info(with_aliases=with_aliases):
+            yield key, shown.get(key, value)
 
-    @property
-    def attached(self) -> list[str]:
-        return [other["database"] for other in self.attach]
+
+def _without_secrets(catalog: str) -> str:
+    """The file of a catalog; of a server's address nothing but its kind."""
+    kind = parse_catalog(catalog).kind
+    return kind if kind == "postgres" else catalog
 
 
 def _text(value: Any) -> str:

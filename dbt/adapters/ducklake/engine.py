@@ -54,12 +54,12 @@ class Engine:
                 author=mine.commit_author,
             )
         }
-        for other in mine.attach:
-            opened[other["database"]] = Catalog.open(
-                other["catalog"],
-                data_path=other.get("data_path"),
-                metadata_schema=other.get("metadata_schema"),
-                read_only=bool(other.get("read_only", False)),
+        for other in mine.attached:
+            opened[other.name] = Catalog.open(
+                other.catalog,
+                data_path=other.data_path,
+                metadata_schema=other.metadata_schema,
+                read_only=other.read_only,
                 author=mine.commit_author,
             )
         return opened

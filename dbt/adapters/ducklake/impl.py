@@ -30,11 +30,11 @@ from ducklake_spark.doctor import examine
 from ducklake_spark.report import write_report
 from ducklake_spark.scan import shown_type
 from ducklake_spark.spec.names import QualifiedName, fold, split_identifier
+from ducklake_spark.sql import Alterations, alterations
 
 if TYPE_CHECKING:
     import agate
 
-_NEVER = CapabilitySupport(support=Support.Unsupported)
 _ALWAYS = CapabilitySupport(support=Support.Full)
 
 
@@ -57,8 +57,7 @@ class DuckLakeAdapter(SQLAdapter):
             Capability.TableLastModifiedMetadata: _ALWAYS,
             Capability.TableLastModifiedMetadataBatch: _ALWAYS,
             Capability.GetCatalogForSingleRelation: _ALWAYS,
-            # A batch deletes before it inserts, and a delete excludes what others insert meanwhile.
-            Capability.MicrobatchConcurrency: _NEVER,
+            Capability.MicrobatchConcurrency: _ALWAYS,
         }
     )
 
@@ -106,6 +105,13 @@ class DuckLakeAdapter(SQLAdapter):
         """What a model's configs say of its merge, or one error with all that is wrong."""
         return merge_plan(config)
 
+    # --- transactions ---
+
+    @available.parse_none
+    def look_again(self) -> None:
+        """Let what follows see the newest snapshot, if the transaction has changed nothing."""
+        self.handle.lake.look_again()
+
     # --- dbt debug ---
 
     def debug_query(self) -> None:
@@ -117,6 +123,7 @@ class DuckLakeAdapter(SQLAdapter):
             mine.data_path,
             mine.spark_settings,
             metadata_schema=mine.metadata_schema,
+            attached=mine.attached,
         ):
             fire_event(Note(msg=f"  {finding}"), level=EventLevel.INFO)
             if not finding.is_well:
@@ -158,6 +165,7 @@ class DuckLakeAdapter(SQLAdapter):
         known = names[fold(schema)]
         found = [(entry.name.name, "table") for entry in reader.tables(known)]
         found += [(view.name.name, "view") for view in reader.views(known)]
+        found += [(macro.name.name, "function") for macro in reader.macros(known)]
         return [
             self.Relation.create(
                 database=database, schema=known, identifier=name, type=RelationType(kind)
@@ -193,11 +201,27 @@ class DuckLakeAdapter(SQLAdapter):
         return [self.Column(name, dtype) for name, dtype in cursor.description]
 
     def expand_column_types(self, goal: BaseRelation, current: BaseRelation) -> None:
-        wanted = {column.name.lower(): column for column in self.get_columns_in_relation(goal)}
-        for column in self.get_columns_in_relation(current):
-            other = wanted.get(column.name.lower())
-            if other is not None and column.can_expand_to(other):
-                self.alter_column_type(current, column.name, other.dtype)
+        self._alter(current, self._alterations(goal, current).widened)
+
+    @available.parse_none
+    def sync_nested_fields(self, source: BaseRelation, target: BaseRelation, mode: str) -> None:
+        """Give the structs of a table the fields that rows have; `sync_all_columns` takes those
+        away that these do not have, and gives columns and fields their types."""
+        needed = self._alterations(source, target)
+        clauses = needed.widened + needed.added
+        if mode == "sync_all_columns":
+            clauses += needed.dropped + needed.retyped
+        self._alter(target, clauses)
+
+    def _alterations(self, source: BaseRelation, target: BaseRelation) -> Alterations:
+        rows = self.handle.lake.sql(f"select * from {source.render()}").schema
+        reader = self.handle.reader(self._known(target.database))
+        name = QualifiedName(target.schema or "", target.identifier or "")
+        return alterations(reader.table(name), rows)
+
+    def _alter(self, table: BaseRelation, clauses: Iterable[str]) -> None:
+        for clause in clauses:
+            self.connections.add_query(f"alter table {table.render()} {clause}")
 
     # --- documents and freshness ---
 

@@ -1,5 +1,8 @@
+{#- A function has no place for a comment. -#}
 {% macro ducklake__persist_docs(relation, model, for_relation, for_columns) -%}
-  {{ return(default__persist_docs(relation, model, for_relation, for_columns)) }}
+  {%- if not relation.is_function -%}
+    {{ return(default__persist_docs(relation, model, for_relation, for_columns)) }}
+  {%- endif -%}
 {%- endmacro %}
 
 

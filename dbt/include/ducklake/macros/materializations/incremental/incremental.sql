@@ -6,6 +6,12 @@
   {%- set unique_key = config.get('unique_key') -%}
   {%- set on_schema_change = incremental_validate_on_schema_change(config.get('on_schema_change'), default='ignore') -%}
   {%- set strategy = config.get('incremental_strategy') or 'default' -%}
+  {%- if strategy == 'microbatch' and model['language'] != 'sql' -%}
+    {% do exceptions.raise_compiler_error(
+      'The python model ' ~ this.render() ~ ' cannot be built in batches: dbt gives it all rows of what it refers to, '
+      ~ 'and not those of a batch. Write it in SQL, or choose another strategy.'
+    ) %}
+  {%- endif -%}
   {%- set strategy_macro = adapter.get_incremental_strategy_macro(context, strategy) -%}
   {%- if strategy == 'merge' or (strategy == 'default' and unique_key) -%}
     {#- Wrong configs are told before anything runs. -#}
@@ -44,6 +50,10 @@
       'dest_columns': dest_columns,
       'incremental_predicates': config.get('predicates', none) or config.get('incremental_predicates', none)
     }) %}
+    {%- if strategy == 'microbatch' -%}
+      {#- Nothing depends on what was read so far; a batch may have been written since. -#}
+      {% do adapter.look_again() %}
+    {%- endif %}
     {% call statement('main') -%}
       {{ build_sql }}
     {%- endcall %}

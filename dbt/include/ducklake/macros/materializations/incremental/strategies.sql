@@ -51,7 +51,7 @@
 
 
 {% macro ducklake__get_incremental_microbatch_sql(arg_dict) -%}
-  {%- set target, source = arg_dict['target_relation'], arg_dict['temp_relation'] -%}
+  {%- set names = get_quoted_csv(arg_dict['dest_columns'] | map(attribute='name')) -%}
   {%- set event_time = model.config.event_time -%}
   {%- set start, end = model.batch.event_time_start, model.batch.event_time_end -%}
   {%- set conditions = [] + (arg_dict.get('incremental_predicates') or []) -%}
@@ -61,7 +61,10 @@
   {%- if end -%}
     {% do conditions.append(event_time ~ " < timestamp'" ~ end ~ "'") %}
   {%- endif %}
-  delete from {{ target.render() }} as DBT_INTERNAL_TARGET
-  where {{ '(' ~ conditions | join(') and (') ~ ')' }};
-  {{ ducklake__insert_sql(target, source, arg_dict['dest_columns']) }}
+  {#- A batch replaces its time by one statement, so that others of the model can run beside it. #}
+  insert into {{ arg_dict['target_relation'].render() }} as DBT_INTERNAL_TARGET
+  by name replace where {{ '(' ~ conditions | join(') and (') ~ ')' }}
+  select {{ names }} from (
+    {{ model['compiled_code'] }}
+  ) as DBT_INTERNAL_SOURCE
 {%- endmacro %}

@@ -1,0 +1,14 @@
+{#- Fields inside structs first; what is left to compare then are columns. -#}
+{% macro ducklake__process_schema_changes(on_schema_change, source_relation, target_relation) -%}
+  {%- if on_schema_change in ('append_new_columns', 'sync_all_columns') -%}
+    {% do adapter.sync_nested_fields(source_relation, target_relation, on_schema_change) %}
+  {%- endif -%}
+  {{ return(default__process_schema_changes(on_schema_change, source_relation, target_relation)) }}
+{%- endmacro %}
+
+
+{#- Types have been seen to: those that still differ hold all that the new ones do. -#}
+{% macro ducklake__sync_column_schemas(on_schema_change, target_relation, schema_changes_dict) -%}
+  {% do schema_changes_dict.update({'new_target_types': []}) %}
+  {% do default__sync_column_schemas(on_schema_change, target_relation, schema_changes_dict) %}
+{%- endmacro %}
