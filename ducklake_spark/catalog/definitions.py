@@ -231,6 +231,15 @@ _BIRTHS = (
     .where(tables.column.c.table_id == bindparam("table_id", type_=BigInteger))
     .group_by(tables.column.c.column_id)
 )
+_FORMER_TYPES = (
+    select(
+        tables.column.c.column_id,
+        tables.column.c.column_type,
+        func.max(tables.column.c.end_snapshot).label("ended"),
+    )
+    .where(tables.column.c.table_id == _TABLE, tables.column.c.end_snapshot <= _SNAPSHOT)
+    .group_by(tables.column.c.column_id, tables.column.c.column_type)
+)
 _v = tables.schema_versions.c
 _SCHEMA_VERSIONS = (
     select(_v.begin_snapshot, _v.schema_version)
@@ -245,6 +254,19 @@ _HIGHEST_COLUMN_ID = select(func.max(tables.column.c.column_id)).where(
 def column_births(connection: Connection, table_id: int) -> dict[int, int]:
     """The snapshot that added each column or field a table ever had, by its id."""
     return {row.column_id: row.born for row in connection.execute(_BIRTHS, {"table_id": table_id})}
+
+
+def former_types(
+    connection: Connection, snapshot_id: int, table: Table
+) -> dict[int, dict[DataType, int]]:
+    """Other types that leaves of the table had, each with the snapshot that ended it."""
+    now = {leaf.id: leaf.type for leaf in table.walk() if not leaf.children}
+    found: defaultdict[int, dict[DataType, int]] = defaultdict(dict)
+    parameters = {"table_id": table.id, "snapshot_id": snapshot_id}
+    for row in connection.execute(_FORMER_TYPES, parameters):
+        if row.column_id in now and (old := parse_type(row.column_type)) != now[row.column_id]:
+            found[row.column_id][old] = row.ended
+    return found
 
 
 def read_schema_versions(connection: Connection, table_id: int) -> list[tuple[int, int]]:

@@ -33,6 +33,7 @@ from ducklake_spark.spec.model import (
 from ducklake_spark.spec.names import QualifiedName, fold
 from ducklake_spark.spec.paths import StoredPath
 from ducklake_spark.spec.predicates import Predicate
+from ducklake_spark.spec.types import DataType
 
 D = TypeVar("D", Schema, Table, View, Macro)
 
@@ -345,6 +346,18 @@ class LocalReader:
         """The snapshot that added each column or field; what was added here comes with the next."""
         known = self.base.column_births(table) if table.id >= 0 else {}
         return {c.id: known.get(c.id, self.snapshot.id + 1) for c in table.walk()}
+
+    def former_types(self, table: Table) -> Mapping[int, Mapping[DataType, int]]:
+        """Other types that leaves of the table had, those that were changed here included."""
+        if table.id < 0:
+            return {}
+        known = {i: dict(types) for i, types in self.base.former_types(table).items()}
+        before = self.base.columns_at(table, self.snapshot.id)
+        types = {leaf.id: leaf.type for column in before for leaf in column.walk()}
+        for leaf in table.walk():
+            if not leaf.children and types.get(leaf.id, leaf.type) != leaf.type:
+                known.setdefault(leaf.id, {})[types[leaf.id]] = self.snapshot.id + 1
+        return known
 
     def options(self, table: Table | None = None) -> Mapping[str, str]:
         """The options in force for a table, or for the lake, those set here included."""

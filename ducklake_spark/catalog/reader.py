@@ -34,6 +34,7 @@ from ducklake_spark.spec.model import (
 from ducklake_spark.spec.names import QualifiedName, fold, is_storable
 from ducklake_spark.spec.predicates import Predicate
 from ducklake_spark.spec.stats import TableColumnStats
+from ducklake_spark.spec.types import DataType
 
 Name = str | QualifiedName
 T = TypeVar("T")
@@ -61,6 +62,7 @@ class LakeReader(Protocol):
     def inlined_rows(self, table: Table) -> list[InlinedRow]: ...
     def mappings(self, table: Table) -> Mapping[int, NameMapping]: ...
     def column_births(self, table: Table) -> Mapping[int, int]: ...
+    def former_types(self, table: Table) -> Mapping[int, Mapping[DataType, int]]: ...
     def options(self, table: Table | None = None) -> Mapping[str, str]: ...
     def stored_options(self) -> list[Option]: ...
 
@@ -247,6 +249,11 @@ class SnapshotReader:
     def column_births(self, table: Table) -> Mapping[int, int]:
         """The snapshot that added each column or field of the table, by its id."""
         return self._ask(lambda c: definitions.column_births(c, table.id))
+
+    def former_types(self, table: Table) -> Mapping[int, Mapping[DataType, int]]:
+        """Other types that leaves of the table had, by id, and the snapshot that ended each."""
+        end = self._snapshot.id
+        return self._ask(lambda c: definitions.former_types(c, end, table))
 
     def options(self, table: Table | None = None) -> Mapping[str, str]:
         """The options in force for a table, or for the lake. Options have no history."""

@@ -6,7 +6,11 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import functions as F
 
 _SECOND = 1_000_000
+_DAY = 86_400 * _SECOND
 _INFINITY = 2**63 - 1
+_INFINITE_DAYS = 2**31 - 1
+_TWO_32, _TWO_64 = float(2**32), float(2**64)
+_LONGEST = 1e38  # a little less than that, as a double
 
 
 def uuid_text(stored: Expression) -> Expression:
@@ -89,6 +93,82 @@ def time_as_timestamp(shown: Expression) -> Expression:
     return F.concat(F.lit("1970-01-01 "), shown).cast("timestamp_ntz")
 
 
+def from_micros(micros: Expression) -> Expression:
+    """That many microseconds after 1970 as a timestamp without a zone, whatever zone Spark is in.
+
+    In days and what is left of them, for these are all that an interval takes. Both have the sign
+    of the whole: each must stay within the range of an interval.
+    """
+    rest = micros % _DAY
+    days = ((micros - rest) / _DAY).cast("int")  # exact: a day is 2^13 of something
+    seconds = (rest.cast("decimal(18,0)") / F.lit(_SECOND)).cast("decimal(18,6)")
+    epoch = F.lit("1970-01-01").cast("timestamp_ntz")
+    return epoch + F.make_dt_interval(days, F.lit(0), F.lit(0), seconds)
+
+
+def from_millis(stored: Expression) -> Expression:
+    """Milliseconds as Spark's timestamp."""
+    is_infinite = stored.isin(_INFINITY, -_INFINITY)
+    return from_micros(F.when(is_infinite, stored).otherwise(stored * F.lit(1000)))
+
+
+def midnight(day: Expression) -> Expression:
+    """The begin of a day as a timestamp without a zone; infinite days are infinite moments."""
+    return from_micros(_micros_of(day))
+
+
+def midnight_of_utc(day: Expression) -> Expression:
+    """The begin of a day in UTC."""
+    return F.timestamp_micros(_micros_of(day))
+
+
+def _micros_of(day: Expression) -> Expression:
+    number = F.unix_date(day).cast("bigint")
+    infinity = F.signum(number.cast("double")).cast("bigint") * F.lit(_INFINITY)
+    is_infinite = F.abs(number) >= _INFINITE_DAYS
+    return F.when(is_infinite, infinity).otherwise(number * F.lit(_DAY))
+
+
+def whole_number(stored: Expression) -> Expression:
+    """A double without a fraction as a decimal of all its digits.
+
+    A cast takes no more than the 17 digits that tell doubles apart. In three pieces, each of which
+    is exact: they differ from the double in nothing but trailing zeros.
+    """
+    high = (stored / _TWO_64).cast("bigint")
+    rest = stored - high.cast("double") * _TWO_64
+    middle = (rest / _TWO_32).cast("bigint")
+    low = (rest - middle.cast("double") * _TWO_32).cast("bigint")
+    whole = _digits(high) * _constant(2**64) + _digits(middle) * _constant(2**32)
+    too_long = F.concat(
+        F.lit("A 128-bit integer has more than the 38 digits that Spark's decimals can have: "),
+        stored.cast("string"),
+    )
+    return F.when(
+        F.abs(stored) > _LONGEST, F.raise_error(too_long).cast("decimal(38,0)")
+    ).otherwise((whole + _digits(low)).cast("decimal(38,0)"))
+
+
+def _digits(number: Expression) -> Expression:
+    return number.cast("decimal(20,0)")
+
+
+def _constant(number: int) -> Expression:
+    return F.lit(str(number)).cast("decimal(20,0)")
+
+
+def as_double(shown: Expression) -> Expression:
+    """A decimal without a fraction as a double; one that no double is exactly is refused."""
+    stored = shown.cast("double")
+    inexact = F.concat(
+        F.lit("DuckLake's files hold 128-bit integers as doubles, and none of these is exactly "),
+        shown.cast("string"),
+        F.lit(". A column of decimal(38,0) can hold it."),
+    )
+    is_exact = stored.isNull() | (whole_number(stored) == shown)
+    return F.when(is_exact, stored).otherwise(F.raise_error(inexact).cast("double"))
+
+
 def from_nanos(stored: Expression) -> Expression:
     """Nanoseconds as Spark's timestamp, which ends at microseconds: more is refused, not cut."""
     too_fine = F.concat(
@@ -103,4 +183,4 @@ def from_nanos(stored: Expression) -> Expression:
         .when(stored % 1000 != 0, F.raise_error(too_fine).cast("bigint"))
         .otherwise(micros)
     )
-    return F.timestamp_micros(exact).cast("timestamp_ntz")
+    return from_micros(exact)

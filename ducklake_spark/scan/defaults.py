@@ -12,6 +12,7 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from ducklake_spark.errors import UnsupportedFeatureError
 from ducklake_spark.scan.types import spark_type_of
 from ducklake_spark.spec.model import Column, DataFile
 from ducklake_spark.spec.values import INFINITY, parse_text
@@ -103,6 +104,12 @@ def _literal(column: Column) -> str | None:
             return f"X'{value.hex()}'"
         case "uuid":
             return f"X'{value.hex}'"
+        case "int128" | "uint128" if int(float(value)) != value:
+            raise UnsupportedFeatureError(
+                f"Older rows of column {column.name!r} have its default, {value}: files hold a "
+                f"{column.type} as a double, and none is exactly that.",
+                hint="Leave the column out, or read the table with DuckDB.",
+            )
     return f"CAST({_quoted(column.initial_default)} AS {_sql_type(column)})"
 
 

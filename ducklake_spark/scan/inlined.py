@@ -15,6 +15,7 @@ from ducklake_spark.errors import UnsupportedFeatureError
 from ducklake_spark.scan.types import shown_type
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import Column, InlinedRow
+from ducklake_spark.spec.types import MAX_DECIMAL_PRECISION
 from ducklake_spark.spec.values import INFINITY, format_text
 
 _MICROS_PER_UNIT = {"timestamp_s": 1_000_000, "timestamp_ms": 1_000}
@@ -28,8 +29,8 @@ _PLAIN: dict[str, pa.DataType] = {
     "uint16": pa.int32(),
     "uint32": pa.int64(),
     "uint64": pa.decimal128(20, 0),
-    "int128": pa.float64(),
-    "uint128": pa.float64(),
+    "int128": pa.decimal128(38, 0),
+    "uint128": pa.decimal128(38, 0),
     "float32": pa.float32(),
     "float64": pa.float64(),
     "date": pa.date32(),
@@ -116,8 +117,18 @@ def _shown(value: Any, column: Column) -> Any:
         case "uint64":
             return Decimal(value)
         case "int128" | "uint128":
-            return float(value)  # as files have it
+            return _digits(value, column)
     return str(value) if isinstance(value, uuid.UUID) else value
+
+
+def _digits(value: int, column: Column) -> Decimal:
+    if abs(value) >= 10**MAX_DECIMAL_PRECISION:
+        raise UnsupportedFeatureError(
+            f"Column {column.name!r} holds the {column.type} {value}, which has more digits than "
+            "Spark's decimals can have.",
+            hint="Read the table with DuckDB, or leave the column out.",
+        )
+    return Decimal(value)
 
 
 def _scaled(value: int, factor: int) -> int:

@@ -29,6 +29,7 @@ from ducklake_spark.scan.defaults import (
     to_be_filled,
 )
 from ducklake_spark.scan.deletes import without_deleted
+from ducklake_spark.scan.held import Held, as_held, held_types, promoted
 from ducklake_spark.scan.inlined import inlined_frame
 from ducklake_spark.scan.places import PLACE, position, with_lineage, with_places
 from ducklake_spark.scan.source import read_files
@@ -65,6 +66,7 @@ class _Group:
     missing: frozenset[int]
     # The values of columns that are in the files' paths, as texts.
     folders: tuple[tuple[int, str | None], ...]
+    held: Held
 
 
 def read_table(
@@ -158,14 +160,17 @@ class _Scan:
         groups: defaultdict[_Group, dict[int, DataFile]] = defaultdict(dict)
         fillable = to_be_filled(self.columns)
         births = self.reader.column_births(self.table) if fillable else {}
-        for ordinal, file in enumerate(files):
+        for file in files:
             self._refuse_unreadable(file)
+        held = held_types(self.reader, self.table, self.columns, files, mappings)
+        for ordinal, file in enumerate(files):
             partial = file.partial_max is not None and file.partial_max > self.reader.snapshot.id
             deletes = file.delete_file is not None or bool(file.inlined_deletes)
             # A mapping tells by itself what is missing.
             missing = missing_in(file, fillable if file.mapping_id is None else (), births)
             folders = self._in_path(file, mappings)
-            groups[_Group(file.mapping_id, partial, deletes, missing, folders)][ordinal] = file
+            alike = _Group(file.mapping_id, partial, deletes, missing, folders, held[ordinal])
+            groups[alike][ordinal] = file
         return groups
 
     def _in_path(
@@ -196,9 +201,9 @@ class _Scan:
         self, group: _Group, files: Mapping[int, DataFile], mappings: Mapping[int, NameMapping]
     ) -> DataFrame:
         if group.mapping_id is None:
-            fields, values = self._by_id(group.missing)
+            fields, values = self._by_id(group)
         else:
-            fields, values = self._by_name(mappings[group.mapping_id], dict(group.folders))
+            fields, values = self._by_name(mappings[group.mapping_id], group)
         # Files with a name mapping hold no such columns: DuckDB would not find them there.
         hidden = list(self._hidden(group)) if group.mapping_id is None else []
         schema = T.StructType([*fields, *hidden])
@@ -234,28 +239,26 @@ class _Scan:
         }
         return [known[name]().alias(name) for name in self.extras]
 
-    def _by_id(self, missing: Collection[int]) -> tuple[list[T.StructField], list[Expression]]:
+    def _by_id(self, group: _Group) -> tuple[list[T.StructField], list[Expression]]:
         """Read by field id: renamed columns come out right, missing ones take their default."""
-        fields = [
-            T.StructField(
-                _stored_name(column),
-                stored_type(column),
-                True,
-                {FIELD_ID: column.id} | default_metadata(column),
-            )
-            for column in self.columns
-        ]
-        values = [
-            decoded(filled(F.col(_stored_name(column)), column, missing), column).alias(column.name)
-            for column in self.columns
-        ]
+        fields: list[T.StructField] = []
+        values: list[Expression] = []
+        types = dict(group.held)
+        for column in self.columns:
+            held = as_held(column, types)
+            default = default_metadata(column) if held is column else {}  # there, so not missing
+            name, metadata = _stored_name(column), {FIELD_ID: column.id} | default
+            fields.append(T.StructField(name, stored_type(held), True, metadata))
+            shown = decoded(filled(F.col(name), held, group.missing), held)
+            values.append(promoted(shown, column, types).alias(column.name))
         return fields, values
 
     def _by_name(
-        self, mapping: NameMapping, folders: Mapping[int, str | None]
+        self, mapping: NameMapping, group: _Group
     ) -> tuple[list[T.StructField], list[Expression]]:
         """Read by the names a mapping gives; it counts even if the file has field ids."""
         sources = {entry.field_id: entry for entry in mapping.columns}
+        folders, types = dict(group.folders), dict(group.held)
         fields: list[T.StructField] = []
         values: list[Expression] = []
         for column in self.columns:
@@ -267,9 +270,10 @@ class _Scan:
                 initial = stored_default(constant, stored_type(column, with_ids=False))
                 values.append(decoded(initial, column).alias(column.name))
                 continue
-            fields.append(T.StructField(entry.source_name, _named_type(column, entry), True))
-            stored = _reshaped(F.col(backticked(entry.source_name)), column, entry)
-            values.append(decoded(stored, column).alias(column.name))
+            held = as_held(column, types)
+            fields.append(T.StructField(entry.source_name, _named_type(held, entry), True))
+            stored = _reshaped(F.col(backticked(entry.source_name)), held, entry)
+            values.append(promoted(decoded(stored, held), column, types).alias(column.name))
         return fields, values
 
     # --- rows in the catalog ---

@@ -36,6 +36,9 @@ def _same(data_type: T.DataType) -> SparkType:
     return SparkType(data_type, data_type)
 
 
+# Milliseconds as numbers: these have infinities, which Spark's timestamps of them have not.
+RAW_MILLIS = Primitive("timestamp_ms as int64")
+_DIGITS = T.DecimalType(38, 0)
 _TYPES: dict[str, SparkType] = {
     "boolean": _same(T.BooleanType()),
     "int8": _same(T.ByteType()),
@@ -47,14 +50,15 @@ _TYPES: dict[str, SparkType] = {
     "uint32": _same(T.LongType()),
     "uint64": _same(T.DecimalType(20, 0)),
     # DuckDB itself stores these as doubles (FORMAT 1.11).
-    "int128": _same(T.DoubleType()),
-    "uint128": _same(T.DoubleType()),
+    "int128": SparkType(_DIGITS, T.DoubleType(), decode.whole_number, decode.as_double),
+    "uint128": SparkType(_DIGITS, T.DoubleType(), decode.whole_number, decode.as_double),
     "float32": _same(T.FloatType()),
     "float64": _same(T.DoubleType()),
     "date": _same(T.DateType()),
     "timestamp": _same(T.TimestampNTZType()),
     "timestamp_s": _same(T.TimestampNTZType()),
     "timestamp_ms": _same(T.TimestampNTZType()),
+    RAW_MILLIS.name: SparkType(T.TimestampNTZType(), T.LongType(), decode.from_millis),
     "timestamptz": _same(T.TimestampType()),
     "varchar": _same(T.StringType()),
     "json": _same(T.StringType()),
@@ -120,18 +124,18 @@ def _tree(column: Column, leaf: Callable[[Column], T.DataType], *, with_ids: boo
 
 def decoded(stored: Expression, column: Column) -> Expression:
     """The column as shown, from the column as stored."""
-    return _converted(stored, column, lambda leaf: spark_type_of(leaf).decode)
+    return converted(stored, column, lambda leaf: spark_type_of(leaf).decode)
 
 
 def encoded(shown: Expression, column: Column) -> Expression:
     """What Spark writes for a column as shown."""
-    return _converted(shown, column, lambda leaf: spark_type_of(leaf).encode)
+    return converted(shown, column, lambda leaf: spark_type_of(leaf).encode)
 
 
 Conversion = Callable[[Expression], Expression]
 
 
-def _converted(
+def converted(
     value: Expression, column: Column, conversion_of: Callable[[Column], Conversion | None]
 ) -> Expression:
     """The value with its leaves converted; left alone where no leaf needs to be."""
@@ -140,20 +144,20 @@ def _converted(
     match column.type.name:
         case "list":
             element = column.children[0]
-            return F.transform(value, lambda item: _converted(item, element, conversion_of))
+            return F.transform(value, lambda item: converted(item, element, conversion_of))
         case "map":
             key, item = column.children
             pairs = F.transform(
                 F.map_entries(value),
                 lambda pair: F.struct(
-                    _converted(pair["key"], key, conversion_of).alias("key"),
-                    _converted(pair["value"], item, conversion_of).alias("value"),
+                    converted(pair["key"], key, conversion_of).alias("key"),
+                    converted(pair["value"], item, conversion_of).alias("value"),
                 ),
             )
             return F.map_from_entries(pairs)
         case "struct":
             fields = [
-                _converted(value[c.name], c, conversion_of).alias(c.name) for c in column.children
+                converted(value[c.name], c, conversion_of).alias(c.name) for c in column.children
             ]
             return F.when(value.isNotNull(), F.struct(*fields))
         case _:

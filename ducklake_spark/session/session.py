@@ -27,6 +27,9 @@ _WRITES_FIELD_IDS = "spark.sql.parquet.fieldId.write.enabled"
 # DuckDB reads them, and no calendar or time zone of this machine leaks into data.
 _REQUIRED = {
     "spark.sql.parquet.fieldId.read.enabled": "true",
+    # Where a query asks for parts of a struct, Spark reads these alone and forgets the field id of
+    # the column, which it then does not find: all its values would be NULL.
+    "spark.sql.optimizer.nestedSchemaPruning.enabled": "false",
     # A column read from a lake carries its id there into the frame: in another table it is another
     # column's. What Spark writes is found by name, through the table's mapping.
     _WRITES_FIELD_IDS: "false",

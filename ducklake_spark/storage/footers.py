@@ -123,19 +123,27 @@ def described(
     )
 
 
-def leaves_of(schema: pa.Schema, columns: Sequence[Column]) -> Iterator[Leaf]:
-    """The leaves that belong to columns, depth first, as column chunks are."""
+def leaves_of(
+    schema: pa.Schema, columns: Sequence[Column], *, by_name: bool = False
+) -> Iterator[Leaf]:
+    """The leaves that belong to columns, depth first, as column chunks are.
+
+    `by_name`: whatever field ids there are, as with a name mapping.
+    """
+    match = _match_name if by_name else _match
     index = 0
     for field in schema:
-        column = _match(field, columns)
-        for leaf_type, leaf_column in _walk(field.type, column):
+        column = match(field, columns)
+        for leaf_type, leaf_column in _walk(field.type, column, match):
             if leaf_column is not None:
                 yield Leaf(index, leaf_column, leaf_type)
             index += 1
 
 
 def _walk(
-    data_type: pa.DataType, column: Column | None
+    data_type: pa.DataType,
+    column: Column | None,
+    match: Callable[[pa.Field, Sequence[Column]], Column | None],
 ) -> Iterator[tuple[pa.DataType, Column | None]]:
     children = list(children_of(data_type))
     if not children:
@@ -144,10 +152,10 @@ def _walk(
     nested = column.children if column is not None else ()
     for at, child in enumerate(children):
         if pa.types.is_struct(data_type):
-            matched = _match(child, nested)
+            matched = match(child, nested)
         else:  # the parts of lists and maps are known by their place
             matched = nested[at] if at < len(nested) else None
-        yield from _walk(child.type, matched)
+        yield from _walk(child.type, matched, match)
 
 
 def children_of(data_type: pa.DataType) -> Iterator[pa.Field]:
@@ -169,6 +177,10 @@ def _match(field: pa.Field, columns: Sequence[Column]) -> Column | None:
     own = field_id(field)
     if own is not None:
         return next((c for c in columns if c.id == own), None)
+    return _match_name(field, columns)
+
+
+def _match_name(field: pa.Field, columns: Sequence[Column]) -> Column | None:
     return next((c for c in columns if fold(c.name) == fold(field.name)), None)
 
 

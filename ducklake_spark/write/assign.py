@@ -7,7 +7,7 @@ name; those that are missing take their default.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
@@ -22,14 +22,12 @@ from ducklake_spark.errors import (
 from ducklake_spark.scan.types import shown_type, spark_type_of
 from ducklake_spark.spec.model import Column, Table
 from ducklake_spark.spec.names import backticked, fold
+from ducklake_spark.spec.types import MAX_DECIMAL_PRECISION
 
 _NUMBERS = (T.NumericType,)
 _TIMES = (T.DateType, T.TimestampType, T.TimestampNTZType)
-# Types of DuckLake whose values Spark shows as text.
-_TEXT_SHAPES = {
-    "uuid": r"(?i)^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$",
-    "time": r"^([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?$",
-}
+_UUID = r"(?i)^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$"
+_TIME = r"^([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?$"
 
 
 def assigned(frame: DataFrame, table: Table, *, keep: Sequence[str] = ()) -> DataFrame:
@@ -139,11 +137,32 @@ class _Assignment:
             )
         fitted = value if given == wanted else value.cast(wanted)
         fitted = _in_range(fitted, column)
-        shape = _TEXT_SHAPES.get(column.type.name)
-        if shape is None:
+        is_one = _IS_TEXT_OF.get(column.type.name)
+        if is_one is None:
             return fitted
         wrong = F.raise_error(F.concat(F.lit(f"Not a {column.type} for {name}: "), fitted))
-        return F.when(fitted.isNull() | fitted.rlike(shape), fitted).otherwise(wrong)
+        return F.when(fitted.isNull() | is_one(fitted), fitted).otherwise(wrong)
+
+
+def _is_json(text: Expression) -> Expression:
+    """Whether DuckDB takes a text for JSON; with one that it does not, it can read no row.
+
+    Spark looks no further than to where a value ends, so each text is put within brackets of both
+    kinds. What is strict about quotes and characters within strings minds names that come twice.
+    """
+    in_list = F.concat(F.lit("["), text, F.lit("]"))
+    in_object = F.concat(F.lit('{"v":'), text, F.lit("}"))
+    is_one = (F.json_array_length(in_list) == 1) & (F.size(F.json_object_keys(in_object)) == 1)
+    is_strict = F.try_parse_json(in_list).isNotNull() & F.try_parse_json(in_object).isNotNull()
+    return F.coalesce(is_one & (~text.rlike(r"[\x00-\x1f']") | is_strict), F.lit(False))
+
+
+# Types of DuckLake whose values Spark shows as text, and whether a text is one.
+_IS_TEXT_OF: dict[str, Callable[[Expression], Expression]] = {
+    "uuid": lambda text: text.rlike(_UUID),
+    "time": lambda text: text.rlike(_TIME),
+    "json": _is_json,
+}
 
 
 def default_value(column: Column) -> Expression:
@@ -158,8 +177,7 @@ def default_value(column: Column) -> Expression:
 def _fits(given: T.DataType, column: Column) -> bool:
     """Whether a nested value can be taken as it is: same shape, and no leaf needs a look."""
     looked_at = any(
-        leaf.type.name in _TEXT_SHAPES or leaf.type.name.startswith("uint")
-        for leaf in column.walk()
+        leaf.type.name in _IS_TEXT_OF or leaf.type.name.startswith("uint") for leaf in column.walk()
     )
     return given == shown_type(column) and not looked_at
 
@@ -167,13 +185,14 @@ def _fits(given: T.DataType, column: Column) -> bool:
 def _in_range(value: Expression, column: Column) -> Expression:
     """Spark has no unsigned types: the wider signed one must stay within their range."""
     name = column.type.name
-    if not name.startswith("uint") or name == "uint128":
+    if not name.startswith("uint"):
         return value
-    most = F.lit(str(2 ** int(name.removeprefix("uint")) - 1)).cast("decimal(20,0)")
+    most = min(2 ** int(name.removeprefix("uint")), 10**MAX_DECIMAL_PRECISION) - 1
+    limit = F.lit(str(most)).cast(T.DecimalType(MAX_DECIMAL_PRECISION, 0))
     wrong = F.raise_error(
         F.concat(F.lit(f"Out of range of {name} for {column.name}: "), value.cast("string"))
     )
-    return F.when(value.isNull() | value.between(F.lit(0), most), value).otherwise(wrong)
+    return F.when(value.isNull() | value.between(F.lit(0), limit), value).otherwise(wrong)
 
 
 def _may_assign(given: T.DataType, wanted: T.DataType) -> bool:

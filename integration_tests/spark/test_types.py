@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
+from ducklake_spark.catalog import Field
 from ducklake_spark.errors import UnsupportedFeatureError
 from ducklake_spark.scan import read_table
 from ducklake_spark.session import Session
@@ -19,13 +23,10 @@ from support.values import VALUES, value_rows
 
 # Spark shows these and cannot write them.
 READ_ONLY = ("TIMESTAMP_NS", "TIMETZ", "INTERVAL")
-# Spark ends at microseconds, and refuses more; of milliseconds it knows no infinity. Files hold
-# 128-bit integers as doubles, and so does Spark, also those of the catalog.
-WITHOUT = {
-    "TIMESTAMP_NS": ["'1969-12-31 23:59:59.999999'", "'infinity'"],
-    "HUGEINT": ["0", "-12345"],
-    "TIMESTAMP_MS": ["'1969-12-31 23:59:59.999'"],
-}
+# Spark ends at microseconds, and refuses more.
+WITHOUT = {"TIMESTAMP_NS": ["'1969-12-31 23:59:59.999999'", "'infinity'", "'-infinity'"]}
+# Where clocks differ from UTC by no whole hours, and change in summer.
+ZONES = ["UTC", "America/St_Johns"]
 KINDS = tuple(VALUES)
 WRITABLE = tuple(kind for kind in KINDS if kind not in READ_ONLY)
 
@@ -57,10 +58,15 @@ def read_both(lake: LakeAddress, session: Session, name: str) -> tuple[list[Any]
         return sorted(map(repr, ours)), sorted(map(repr, theirs))
 
 
+@pytest.mark.parametrize("zone", ZONES)
 @pytest.mark.parametrize("inlined", [False, True])
-def test_spark_reads_what_duckdb_writes(lake: LakeAddress, session: Session, inlined: bool) -> None:
+def test_spark_reads_what_duckdb_writes(
+    lake: LakeAddress, session: Session, inlined: bool, zone: str
+) -> None:
     with Oracle(lake) as duck:
         create(duck, KINDS, inlined)
+    session = session.sibling()
+    session.spark.conf.set("spark.sql.session.timeZone", zone)
     ours, theirs = read_both(lake, session, "t")
     assert ours == theirs
 
@@ -100,6 +106,108 @@ def test_types_of_text_are_shown_as_duckdb_shows_them(lake: LakeAddress, session
         reader = catalog.at()
         found = read_table(session, reader, reader.table("t")).collect()
     assert sorted(map(repr, map(tuple, found))) == sorted(map(repr, expected))
+
+
+HUGE = 1180591620717411303424  # 2^70: many digits, and a double of its own
+
+
+def test_integers_of_128_bits_keep_all_digits(lake: LakeAddress, session: Session) -> None:
+    odd = 2**53 + 1  # no double
+    with Oracle(lake) as duck:
+        duck.run(
+            "CREATE TABLE t (id INTEGER, h HUGEINT, u UHUGEINT)",
+            f"INSERT INTO t VALUES (1, {odd}, {HUGE}), (2, -{10**38 - 1}, NULL)",  # in the catalog
+        )
+    rows = [(1, Decimal(odd), Decimal(HUGE)), (2, Decimal(1 - 10**38), None)]
+    assert shown(lake, session) == rows
+    with lake.open() as catalog:
+        with catalog.transaction() as tx:
+            query = f"SELECT 3 AS id, -{HUGE} AS h, CAST({HUGE} AS DECIMAL(38, 0)) AS u"
+            append(tx, "t", session.spark.sql(query))
+        for value, message in [
+            (f"{odd} AS h", f"none of these is exactly {odd}"),
+            ("-1 AS u", "Out of range of uint128 for u: -1"),
+        ]:
+            with pytest.raises(Exception, match=message), catalog.transaction() as tx:
+                append(tx, "t", session.spark.sql(f"SELECT 4 AS id, {value}"))
+    assert shown(lake, session) == [*rows, (3, Decimal(-HUGE), Decimal(HUGE))]
+    with Oracle(lake) as duck:
+        assert duck.rows("SELECT h, u FROM t WHERE id = 3") == [(-HUGE, HUGE)]
+
+
+@pytest.mark.parametrize(
+    ("inlined", "message"),
+    [(True, f"'h' holds the int128 {10**38}"), (False, "more than the 38 digits .* 1.5E38")],
+)
+def test_integers_of_39_digits_are_refused(
+    lake: LakeAddress, session: Session, inlined: bool, message: str
+) -> None:
+    with Oracle(lake) as duck:
+        duck.run(
+            f"CALL lake.set_option('data_inlining_row_limit', {10 if inlined else 0})",
+            f"CREATE TABLE t AS SELECT 1 AS id, {10**38 if inlined else 15 * 10**37}::HUGEINT AS h",
+        )
+    with pytest.raises(Exception, match=message):
+        shown(lake, session)
+
+
+def test_defaults_of_128_bits(lake: LakeAddress, session: Session) -> None:
+    with Oracle(lake) as duck:
+        duck.run(
+            "CALL lake.set_option('data_inlining_row_limit', 0)",
+            "CREATE TABLE t AS SELECT 1 AS id",
+            f"ALTER TABLE t ADD COLUMN h HUGEINT DEFAULT {HUGE}",
+        )
+    assert shown(lake, session) == [(1, Decimal(HUGE))]
+    with Oracle(lake) as duck:
+        duck.run(f"ALTER TABLE t ADD COLUMN i HUGEINT DEFAULT {2**53 + 1}")
+    with pytest.raises(UnsupportedFeatureError, match=f"'i' have its default, {2**53 + 1}"):
+        shown(lake, session)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", "not json", "{'a': 1}", '{"a": 1', '{"a": 1} x', "1 2", "1, 2", "1], [2", "1}", "01",
+     '"a\tb"', '{"a" 1}', "[1", "]", "nul"],
+)  # fmt: skip
+def test_what_duckdb_could_not_read_as_json_is_refused(
+    lake: LakeAddress, session: Session, text: str
+) -> None:
+    with Oracle(lake) as duck, suppress(duckdb.ConversionException):
+        assert duck.connection.execute("SELECT CAST($1 AS JSON)", [text]).fetchall() == []
+    with lake.open() as catalog:
+        with catalog.transaction() as tx:
+            tx.create_table("t", [Field("j", "json[]")])
+        frame = session.spark.createDataFrame([([text],)], "j array<string>")
+        with (
+            pytest.raises(Exception, match=r"Not a json for j\.element"),
+            catalog.transaction() as tx,
+        ):
+            append(tx, "t", frame)
+
+
+def test_json_of_all_kinds(lake: LakeAddress, session: Session) -> None:
+    texts = [
+        "null",
+        " 1.5e3 ",
+        '"a\\tb"',
+        '{"a": {"a": [1, {}]}, "a": 2}',
+        '[\n  true,\n\t"ü"\n]',
+        None,
+    ]
+    with lake.open() as catalog:
+        with catalog.transaction() as tx:
+            tx.create_table("t", [Field("j", "json")])
+        with catalog.transaction() as tx:
+            append(tx, "t", session.spark.createDataFrame([(x,) for x in texts], "j string"))
+    with Oracle(lake) as duck:
+        assert sorted(map(repr, duck.rows("FROM t"))) == sorted(repr((x,)) for x in texts)
+
+
+def shown(lake: LakeAddress, session: Session) -> list[tuple[Any, ...]]:
+    with lake.open() as catalog:
+        reader = catalog.at()
+        return sorted(map(tuple, read_table(session, reader, reader.table("t")).collect()))
 
 
 def test_variants_and_geometries_are_read(lake: LakeAddress, session: Session) -> None:
