@@ -52,7 +52,10 @@ class Lake:
             read_only=read_only,
             author=author,
         )
-        session = Session(spark) if isinstance(spark, SparkSession) else Session.open(spark)
+        if spark is None or isinstance(spark, SparkSettings):
+            session = Session.open(spark)
+        else:  # whatever its class: those of Spark Connect are not of classic Spark's
+            session = Session(spark)
         return cls(session, {name: opened})
 
     def sibling(self) -> Lake:

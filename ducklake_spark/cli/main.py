@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ducklake_spark.catalog import Catalog
 from ducklake_spark.cli.connection import Connection
 from ducklake_spark.cli.output import FORMATS, show, show_rows
 from ducklake_spark.cli.profiles import read_profile
@@ -22,6 +23,7 @@ from ducklake_spark.sql import split_statements
 # Gives the exit code.
 _Command = Callable[[argparse.Namespace], int]
 _LakeCommand = Callable[[Lake, Connection, argparse.Namespace], None]
+_CatalogCommand = Callable[[Catalog, argparse.Namespace], None]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -52,6 +54,17 @@ def _with_spark(command: _LakeCommand) -> _Command:
     return run
 
 
+def _without_spark(command: _CatalogCommand) -> _Command:
+    """A command on the catalog alone, which answers at once."""
+
+    def run(connection: Connection, given: argparse.Namespace) -> int:
+        with connection.open_catalog() as catalog:
+            command(catalog, given)
+        return 0
+
+    return run
+
+
 # --- commands ---
 
 
@@ -65,7 +78,7 @@ def _shell(lake: Lake, connection: Connection, given: argparse.Namespace) -> Non
     Shell(lake, connection.name, given.format, given.limit).run()
 
 
-def _snapshots(lake: Lake, _: Connection, given: argparse.Namespace) -> None:
+def _snapshots(catalog: Catalog, given: argparse.Namespace) -> None:
     names = ["snapshot_id", "snapshot_time", "author", "commit_message", "changes"]
     rows = [
         (
@@ -75,13 +88,13 @@ def _snapshots(lake: Lake, _: Connection, given: argparse.Namespace) -> None:
             commit.message,
             ", ".join(f"{change.kind.value} {change.target}" for change in commit.changes),
         )
-        for commit in reversed(lake.catalog().commits())
+        for commit in reversed(catalog.commits())
     ]
     show_rows(names, rows, given.format, given.limit)
 
 
-def _tables(lake: Lake, _: Connection, given: argparse.Namespace) -> None:
-    reader = lake.reader()
+def _tables(catalog: Catalog, given: argparse.Namespace) -> None:
+    reader = catalog.at()
     rows = []
     for schema in reader.schemas():
         rows += [(schema.name, e.name.name, "table") for e in reader.tables(schema.name)]
@@ -128,17 +141,17 @@ def _parser() -> argparse.ArgumentParser:
         "as dbt does.",
     )
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    listed: list[tuple[str, _LakeCommand, str]] = [
-        ("sql", _sql, "run statements, which semicolons end"),
-        ("shell", _shell, "type statements, each ended by a semicolon"),
-        ("snapshots", _snapshots, "the history of the lake, newest first"),
-        ("tables", _tables, "the tables and views of the lake"),
-    ]
-    for name, run, summary in listed:
+    for name, run, summary in (
+        ("sql", _with_spark(_sql), "run statements, which semicolons end"),
+        ("shell", _with_spark(_shell), "type statements, each ended by a semicolon"),
+        ("snapshots", _without_spark(_snapshots), "the history of the lake, newest first"),
+        ("tables", _without_spark(_tables), "the tables and views of the lake"),
+    ):
         command = commands.add_parser(name, help=summary, description=summary)
-        command.set_defaults(run=_with_spark(run))
+        command.set_defaults(run=run, master=None, remote=None)
         _add_lake_options(command)
-        _add_spark_options(command)
+        if name in ("sql", "shell"):
+            _add_spark_options(command)
         _add_output_options(command)
         if name == "sql":
             command.add_argument("statements", help="the statements; - reads them from stdin")

@@ -22,6 +22,7 @@ from ducklake_spark.sql.failures import SPARK_ERRORS, query_error
 from ducklake_spark.sql.pruning import condition_of, equalities_of
 from ducklake_spark.sql.result import Outcome
 from ducklake_spark.sql.scope import Scope
+from ducklake_spark.sql.splice import Spliced
 from ducklake_spark.sql.statements import (
     Delete,
     Insert,
@@ -173,7 +174,7 @@ def _delete(
     name = alias or to.name.name
     predicate = _predicate(scope, table, condition, name)
     text = _spliced(scope, condition, to, name)
-    with _explaining():
+    with _explaining(scope):
         return delete(
             scope.workspace.session, work.tx, table.name, text, predicate=predicate, alias=name
         )
@@ -198,7 +199,7 @@ def update_rows(scope: Scope, work: Work, to: Relation, wanted: Update) -> Outco
     if wanted.condition is not None:
         predicate = _predicate(scope, table, wanted.condition, name)
         condition = _spliced(scope, wanted.condition, to, name)
-    with _explaining():
+    with _explaining(scope):
         changed = update(
             scope.workspace.session,
             work.tx,
@@ -254,7 +255,7 @@ def _assigned(
         column, rest = _assignee(table, path, alias)
         if column.name in values and not rest:
             raise InvalidDefinitionError(f"Column {column.name!r} of {table.name} is set twice.")
-        if text.upper() == "DEFAULT" and not rest:
+        if text.strip().upper() == "DEFAULT" and not rest:
             values[column.name] = default_value(column)
             continue
         value = _spliced(scope, text, to, alias)
@@ -293,7 +294,7 @@ def merge_rows(scope: Scope, work: Work, to: Relation, wanted: Merge) -> Outcome
     ]
     source = source.persist()
     try:
-        with _explaining():
+        with _explaining(scope):
             changed = merge(
                 scope.workspace.session,
                 work.tx,
@@ -373,9 +374,9 @@ def _all_by_name(table: Table, source: DataFrame, source_alias: str) -> dict[str
 
 
 @contextmanager
-def _explaining() -> Iterator[None]:
-    """Spark's errors in the user's terms."""
+def _explaining(scope: Scope) -> Iterator[None]:
+    """Spark's errors in the user's terms; expressions have their places in the statement."""
     try:
         yield
     except SPARK_ERRORS as error:
-        raise query_error(error) from error
+        raise query_error(error, Spliced(scope.statement, scope.statement)) from error

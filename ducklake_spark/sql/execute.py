@@ -75,7 +75,7 @@ class Executor:
 
     def run(self, text: str) -> Result:
         """Carry out one statement."""
-        scope = Scope(self.workspace, FUNCTIONS)
+        scope = Scope(self.workspace, FUNCTIONS, text.rstrip())
         statement = parse(text)
         try:
             done = self._carry_out(scope, statement, text)

@@ -16,6 +16,8 @@ SPARK_ERRORS = (PySparkException, Py4JJavaError)
 # The name of a view that stands for a relation (scope.Scope.show).
 _VIEW = re.compile(r"`((?:[^`]|``)+?)(?: @\d+)? #\d+`(?: AS (`(?:[^`]|``)+`))?")
 _PLACE = re.compile(r"\(?line (\d+), (?:pos|position) (\d+)\)?|line (\d+) pos (\d+)")
+# What columns of ours are called, among those that Spark proposes.
+_OURS = re.compile(r"`_ducklake_\w+`, |, `_ducklake_\w+`")
 _CALL = re.compile(r"^An error occurred while calling .*\n: [\w.$]+: ")
 _JVM = re.compile(r"\n*JVM stacktrace:.*", re.DOTALL)
 _FRAGMENT = re.compile(r"\n*== SQL.*", re.DOTALL)
@@ -26,7 +28,7 @@ _FRAMES = re.compile(r"\n\s*at [\w.$]+\(.*", re.DOTALL)
 def query_error(error: Exception, query: Spliced | None = None) -> QueryError:
     """The error without plans and stacks of the JVM, in the names and places of the query."""
     text = str(error)
-    for noise in (_CALL, _JVM, _FRAMES, _PLAN):
+    for noise in (_CALL, _JVM, _FRAMES, _PLAN, _OURS):
         text = noise.sub("", text)
     place = _PLACE.search(text)
     if query is None or place is None:

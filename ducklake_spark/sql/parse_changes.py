@@ -47,12 +47,12 @@ def parse(cursor: Cursor, prefix: str = "") -> Statement:
 
 def after_with(cursor: Cursor) -> Statement | None:
     """The INSERT that a WITH belongs to, if it does not belong to a query."""
-    cursor.take()
+    start = cursor.take().start
     while not cursor.done:
         if cursor.sees("("):
             cursor.skip_group()
         elif cursor.sees_any("INSERT", "DELETE", "UPDATE", "MERGE") and cursor.peek(-1).word == ")":
-            return parse(cursor, cursor.text[: cursor.peek().start])
+            return parse(cursor, cursor.behind_blanks(start, cursor.peek().start))
         elif cursor.sees_any("SELECT", "FROM", "VALUES"):
             return None
         else:
@@ -91,7 +91,7 @@ def _insert(cursor: Cursor, prefix: str) -> Insert:
     replace_where = None
     by_name = cursor.accept("BY", "NAME")
     if cursor.accept("REPLACE", "WHERE"):
-        replace_where = cursor.until("SELECT", "VALUES", "WITH", "TABLE", "FROM")
+        replace_where = cursor.until("SELECT", "VALUES", "WITH", "TABLE", "FROM", placed=True)
         overwrite = True
     elif alias is not None:
         raise cursor.error("REPLACE WHERE")
@@ -176,7 +176,7 @@ def _assignments(cursor: Cursor, *ends: str) -> Assignments:
         path = cursor.dotted("a column")
         if not cursor.accept("=") and not cursor.accept("=="):
             raise cursor.error("=")
-        found.append((path, cursor.until(",", *ends)))
+        found.append((path, cursor.until(",", *ends, placed=True)))
         if not cursor.accept(","):
             return tuple(found)
 
@@ -196,7 +196,7 @@ def _merge(cursor: Cursor) -> Merge:
     cursor.expect("USING")
     source, source_alias = _source(cursor)
     cursor.expect("ON")
-    on = cursor.until("WHEN")
+    on = cursor.until("WHEN", placed=True)
     clauses = []
     while cursor.accept("WHEN"):
         clauses.append(_when(cursor))
@@ -209,7 +209,9 @@ def _merge(cursor: Cursor) -> Merge:
 def _source(cursor: Cursor) -> tuple[str, str | None]:
     """The source as a query, and the name its columns go by."""
     if cursor.sees("("):
-        return cursor.group(), _alias(cursor, "ON")
+        start = cursor.peek().end
+        cursor.skip_group()
+        return cursor.placed(start, cursor.peek(-1).start), _alias(cursor, "ON")
     start = cursor.peek().start
     parts = cursor.dotted("a table, or a query in parentheses")
     if cursor.sees("("):
@@ -230,7 +232,7 @@ def _when(cursor: Cursor) -> When:
         when = "not matched by source"
     else:
         cursor.accept("BY", "TARGET")
-    condition = cursor.until("THEN") if cursor.accept("AND") else None
+    condition = cursor.until("THEN", placed=True) if cursor.accept("AND") else None
     cursor.expect("THEN")
     if cursor.accept("DO", "NOTHING"):
         return When(when, condition, "do nothing")
@@ -252,17 +254,17 @@ def _inserted(cursor: Cursor) -> Assignments | None:
     if cursor.accept("*") or cursor.done or cursor.sees("WHEN"):
         return None
     names: list[Parts] = []
-    if cursor.sees("("):
-        group = Cursor(cursor.group())
-        while not group.done:
-            names.append(group.dotted("a column")[-1:])
-            group.accept(",")
+    if cursor.accept("("):
+        names.append(cursor.dotted("a column")[-1:])
+        while cursor.accept(","):
+            names.append(cursor.dotted("a column")[-1:])
+        cursor.expect(")")
     cursor.expect("VALUES")
-    group = Cursor(cursor.group())
-    values = []
-    while not group.done:
-        values.append(group.until(","))
-        group.accept(",")
+    cursor.expect("(")
+    values = [cursor.until(",", placed=True)]
+    while cursor.accept(","):
+        values.append(cursor.until(",", placed=True))
+    cursor.expect(")")
     if names and len(names) != len(values):
         raise StatementError(f"INSERT names {len(names)} columns and gives {len(values)} values.")
     if not names:

@@ -8,17 +8,22 @@ from ducklake_spark.sql.statements import (
     Begin,
     Call,
     Commit,
+    CreateTable,
     CreateTemporaryView,
+    CreateView,
+    Delete,
     Describe,
     Explain,
+    Insert,
     Query,
     Rollback,
     Show,
     SparkCommand,
     Statement,
+    Update,
     Use,
 )
-from ducklake_spark.sql.tokens import Cursor
+from ducklake_spark.sql.tokens import Cursor, quoted
 
 _QUERY = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(", "MAP", "REDUCE")
 _CHANGES = ("INSERT", "DELETE", "UPDATE", "MERGE", "TRUNCATE")
@@ -73,9 +78,39 @@ def _sparks(cursor: Cursor) -> SparkCommand:
 def _explain(cursor: Cursor) -> Statement | None:
     cursor.take()
     mode = cursor.accept_any("EXTENDED", "FORMATTED", "CODEGEN", "COST", "LOGICAL")
-    if cursor.peek().word not in _QUERY:
-        return None
-    return Explain(mode.lower() or "simple", cursor.query())
+    query = _explained(cursor)
+    return None if query is None else Explain(mode.lower() or "simple", query)
+
+
+def _explained(cursor: Cursor) -> str | None:
+    """The query to explain: of a statement that changes something the one that finds its rows."""
+    at, word = cursor.at, cursor.peek().word
+    if word == "CREATE":
+        created = parse_definitions.parse(cursor)
+        return None if created is None else _finding(created)
+    if word in _CHANGES:
+        return _finding(parse_changes.parse(cursor))
+    if word == "WITH" and (change := parse_changes.after_with(cursor)) is not None:
+        return _finding(change)
+    cursor.at = at
+    return cursor.query() if word in _QUERY else None
+
+
+def _finding(statement: Statement) -> str:
+    match statement:
+        case (
+            Insert(query=str(query)) | CreateTable(query=str(query)) | CreateView(query=str(query))
+        ):
+            return query
+        case Delete(name, alias, condition) | Update(name, alias, _, condition):
+            known = f" AS {quoted(alias)}" if alias else ""
+            where = f" WHERE {condition.strip()}" if condition else ""
+            return f"SELECT * FROM {'.'.join(map(quoted, name))}{known}{where}"  # noqa: S608
+        case _:
+            raise UnsupportedFeatureError(
+                f"EXPLAIN does not tell of {type(statement).__name__.upper()}.",
+                hint="It tells of queries, INSERT, UPDATE and DELETE, and CREATE … AS.",
+            )
 
 
 def _begin(cursor: Cursor) -> Statement | None:

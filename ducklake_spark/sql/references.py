@@ -200,7 +200,10 @@ class _Finder:
         cursor = self.cursor
         level.expects = False
         start = cursor.peek().start
-        parts = cursor.dotted()
+        parts = cursor.spelled()
+        if parts is None:  # IDENTIFIER of anything else is Spark's, like a table function
+            is_clause = cursor.sees("IDENTIFIER", "(")
+            parts = (cursor.take().text,) if is_clause else cursor.dotted()
         last, name_end = cursor.peek(-1).start, cursor.peek(-1).end
         arguments = None
         if cursor.sees("(") and not (level.bare and len(parts) == 1):

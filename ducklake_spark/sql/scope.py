@@ -54,10 +54,11 @@ class Scan:
 
 @dataclass(slots=True)
 class Scope:
-    """What one statement sees."""
+    """What one statement sees; `statement` is its text."""
 
     workspace: Workspace
     functions: Mapping[str, TableFunction]
+    statement: str = ""
     scans: list[Scan] = field(default_factory=list)
     views: list[str] = field(default_factory=list)
     within: tuple[Relation, ...] = ()
@@ -94,6 +95,12 @@ class Scope:
     def _missing(self, relation: Relation) -> Exception:
         try:
             reader = self.reader(relation.lake)
+            if self._find(reader, relation) is not None:
+                return QueryError(
+                    f"{relation} is named where the names of a lake are not seen, as in "
+                    "EXECUTE IMMEDIATE, or in IDENTIFIER(…) of an expression.",
+                    hint="Write the name itself, or IDENTIFIER('…') with the whole name in it.",
+                )
             near = [e.name.name for e in reader.tables(relation.name.schema)]
             near += [view.name.name for view in reader.views(relation.name.schema)]
         except NotFoundError as error:
@@ -339,7 +346,15 @@ class Scope:
                 hint="One of the names in it was a table once; write it again.",
             )
         within = (*self.within, relation)
-        inner = Scope(self.workspace, self.functions, self.scans, self.views, within, self.made)
+        inner = Scope(
+            self.workspace,
+            self.functions,
+            self.statement,
+            self.scans,
+            self.views,
+            within,
+            self.made,
+        )
         inner.read_through(relation.lake, reader)
         text = spark_text(view)
         query = inner.splice(text, None if view.column_aliases else demand, relation)

@@ -17,7 +17,7 @@ from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token as _Raw
 from sqlglot.tokenizer_core import TokenType
 
-from ducklake_spark.errors import StatementError
+from ducklake_spark.errors import StatementError, UnsupportedFeatureError
 from ducklake_spark.spec.names import backticked as quoted
 
 __all__ = [
@@ -189,12 +189,39 @@ class Cursor:
         return self.take().text
 
     def dotted(self, what: str = "a name") -> tuple[str, ...]:
-        """The parts of a qualified name."""
+        """The parts of a qualified name, which IDENTIFIER('…') may spell."""
+        spelled = self.spelled()
+        if spelled is not None:
+            return spelled
+        if self.sees("IDENTIFIER", "("):
+            raise UnsupportedFeatureError(
+                "IDENTIFIER(…) takes nothing but text in quotes here.",
+                hint="Write the name itself, or put it into the statement before that is run.",
+            )
         parts = [self.name(what)]
         while self.sees(".") and self.peek(1).is_name:
             self.take()
             parts.append(self.take().text)
         return tuple(parts)
+
+    def spelled(self) -> tuple[str, ...] | None:
+        """Take IDENTIFIER('…') if that comes next, with texts alone in it; the name they spell."""
+        before, texts = self.at, []
+        is_clause = self.accept("IDENTIFIER", "(")
+        while is_clause and self.peek().kind is Kind.STRING:
+            texts.append(self.string())
+            if not self.accept("||"):
+                break
+        if not (texts and self.accept(")")):
+            self.at = before
+            return None
+        name = Cursor("".join(texts))
+        try:
+            parts = name.dotted()
+            name.finish()
+        except StatementError as error:
+            raise StatementError(f"IDENTIFIER({literal(name.text)}) spells no name.") from error
+        return parts
 
     def string(self, what: str = "a text in quotes") -> str:
         """A string; those written side by side are one, as Spark reads them."""
@@ -219,8 +246,11 @@ class Cursor:
                 return
         raise self.error(")")
 
-    def until(self, *words: str) -> str:
-        """The text up to one of the keywords outside all parentheses, or to the end."""
+    def until(self, *words: str, placed: bool = False) -> str:
+        """The text up to one of the keywords outside all parentheses, or to the end.
+
+        `placed`: at its own line and column.
+        """
         start = self.peek().start
         last = start
         while not self.done and self.peek().word not in words:
@@ -231,7 +261,7 @@ class Cursor:
             elif self.take().word == "CASE":
                 self._skip_case()
             last = self.peek(-1).end
-        return self.text[start:last]
+        return self.placed(start, last) if placed else self.text[start:last]
 
     def _skip_case(self) -> None:
         """Everything up to the END of a CASE: its WHEN and THEN are no keywords of a statement."""
@@ -258,8 +288,16 @@ class Cursor:
         """All that is left, behind blanks: its lines and columns are those of the statement."""
         start = self.peek().start
         self.at = len(self.tokens)
-        text = self.text[: self.end]
-        return re.sub(r"[^\n]", " ", text[:start]) + text[start:]
+        return self.behind_blanks(start, self.end)
+
+    def behind_blanks(self, start: int, end: int) -> str:
+        """A part of the text at the very same place."""
+        return re.sub(r"[^\n]", " ", self.text[:start]) + self.text[start:end]
+
+    def placed(self, start: int, end: int) -> str:
+        """A part of the text with its line and column, for many parts of a long statement."""
+        lines, line = self.text.count("\n", 0, start), self.text.rfind("\n", 0, start) + 1
+        return "\n" * lines + " " * (start - line) + self.text[start:end]
 
     def finish(self) -> None:
         if not self.done:

@@ -12,6 +12,7 @@ from ducklake_spark.cli import main
 from ducklake_spark.session import Session
 from support.lakes import LakeAddress, file_lake
 from support.oracle import Oracle
+from support.sparks import settings
 
 
 @pytest.fixture
@@ -20,9 +21,16 @@ def lake(session: Session, tmp_path: Path) -> LakeAddress:
     return file_lake("sqlite", tmp_path)
 
 
+def on_spark() -> list[str]:
+    """Where that Spark is, if it is not in this process."""
+    remote = settings().remote
+    return ["--remote", remote] if remote else []
+
+
 def run(lake: LakeAddress, *arguments: str) -> int:
     command, *rest = arguments
-    return main([command, "--catalog", lake.catalog, "--data-path", lake.data_path, *rest])
+    spark = on_spark() if command in ("sql", "shell") else []
+    return main([command, "--catalog", lake.catalog, "--data-path", lake.data_path, *spark, *rest])
 
 
 def test_statements(lake: LakeAddress, capsys: pytest.CaptureFixture[str]) -> None:
@@ -92,7 +100,7 @@ def test_a_profile(
         f"        - {{database: other, catalog: '{other.catalog}', read_only: true}}\n"
     )
     query = "SELECT a + b AS c FROM t JOIN other.main.u; INSERT INTO mine.marts.t VALUES (1)"
-    arguments = ["--profiles-dir", str(tmp_path), "--format", "csv"]
+    arguments = ["--profiles-dir", str(tmp_path), "--format", "csv", *on_spark()]
     assert main(["sql", *arguments, query]) == 0
     assert capsys.readouterr().out.startswith("c\n11\n")
     assert main(["sql", *arguments, "DELETE FROM other.u"]) == 1

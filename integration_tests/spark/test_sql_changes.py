@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ducklake_spark.errors import DuckLakeError
+from ducklake_spark.errors import DuckLakeError, QueryError
 from ducklake_spark.session import Session
 from support.sql_lakes import SqlLake, sql_lake
 
@@ -102,6 +102,49 @@ def test_update(on: SqlLake, statement: str, values: str, updated: int) -> None:
     found = [row[1] for row in on.same("SELECT * FROM t ORDER BY id")]
     assert "".join(value if value != "new" else "n" for value in found) == values
     assert outcome.rows_updated == updated
+
+
+@pytest.mark.parametrize(
+    ("statement", "wrong"),
+    [
+        ("DELETE FROM t\nWHERE id = 1\n  OR nope", "nope"),
+        ("UPDATE t SET v = 'a',\n  n = nope + 1 WHERE id = 1", "nope"),
+        ("UPDATE t SET v = 'a'\nWHERE v = nope(1)\n", "nope(1)"),
+        ("MERGE INTO t USING (\n SELECT 1 AS id,\n  nope\n FROM t) s ON t.id = s.id "
+         "WHEN MATCHED THEN DELETE", "nope"),
+        ("MERGE INTO t USING t AS s ON t.id = s.id\nWHEN MATCHED AND s.nope THEN DELETE", "s.nope"),
+        ("MERGE INTO t USING t AS s ON t.id = s.id\nWHEN MATCHED\n THEN UPDATE SET n = s.nope",
+         "s.nope"),
+        ("INSERT INTO t\nSELECT id,\n  nope,\n n FROM t", "nope"),
+        ("INSERT INTO t (id, n)\nSELECT id,\n  1 / (id - 1) FROM t", "1 / (id"),
+        ("UPDATE t\n  SET n = 1 / (id - 1)", "1 / (id"),
+        ("DELETE FROM t WHERE\n 1 / (id - 1) > 0", "1 / (id"),
+    ],
+)  # fmt: skip
+def test_errors_show_their_place(on: SqlLake, statement: str, wrong: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        on.run(statement)
+    number, line = next((n, x) for n, x in enumerate(statement.splitlines(), 1) if wrong in x)
+    shown = f"line {number}: {line}"
+    assert str(caught.value).endswith(f"\n  {shown}\n  {' ' * shown.index(wrong)}^")
+    assert "_ducklake_" not in str(caught.value)
+
+
+def test_names_that_identifier_spells(on: SqlLake) -> None:
+    on.run(
+        "CREATE TABLE IDENTIFIER('lake.main.' || 'x') (a INT, b STRING)",
+        "INSERT INTO IDENTIFIER('x') (a, b) VALUES (1, 'p'), (2, 'q'), (3, 'r')",
+        "UPDATE IDENTIFIER('main.x') SET b = 'u' WHERE x.a = 1",
+        "DELETE FROM IDENTIFIER('x') AS y WHERE y.a = 2",
+        "MERGE INTO IDENTIFIER('lake.x') t USING IDENTIFIER('x') s ON t.a = s.a + 2 "
+        "WHEN MATCHED THEN UPDATE SET b = s.b",
+        "ALTER TABLE IDENTIFIER('x') RENAME TO IDENTIFIER('`new x`')",
+        "CREATE VIEW IDENTIFIER('w') AS SELECT b FROM IDENTIFIER('lake.main.`new x`')",
+        "COMMENT ON COLUMN IDENTIFIER('main.`new x`.a') IS 'c'",
+    )
+    assert on.same("SELECT * FROM w") == [("u",), ("u",)]
+    assert on.duck('SELECT a FROM "new x"') == [(1,), (3,)]
+    on.run("DROP VIEW IDENTIFIER('w')", "DROP TABLE IDENTIFIER('lake.main.`new x`')")
 
 
 def test_fields_of_structs_are_set(on: SqlLake) -> None:

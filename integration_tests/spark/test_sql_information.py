@@ -73,6 +73,31 @@ def test_describe_extended(on: SqlLake) -> None:
     assert (facts["Files"], facts["Comment"], facts["Provider"]) == ("8", "numbers", "ducklake")
 
 
+@pytest.mark.parametrize(
+    ("statement", "files"),
+    [
+        ("DELETE FROM lake.main.t AS x WHERE x.id < 15", "2 of 8 files, by id < 15"),
+        ("UPDATE t SET g = 'x' WHERE id IN (1, 75)", "2 of 8 files, by id in (1, 75)"),
+        ("UPDATE t SET g = 'x'", "all of its 8 files"),
+        ("INSERT INTO s.parts SELECT id, g FROM t WHERE id = 3", "1 of 8 files, by id = 3"),
+        ("WITH q AS (SELECT * FROM t WHERE id = 3) INSERT INTO s.parts SELECT id, g FROM q",
+         "1 of 8 files, by id = 3"),
+        ("CREATE TABLE new AS SELECT * FROM t WHERE d > '2024-03-15'",
+         "1 of 8 files, by d > 2024-03-15"),
+    ],
+)  # fmt: skip
+def test_what_a_change_reads_is_explained(on: SqlLake, statement: str, files: str) -> None:
+    newest = on.newest
+    ((plan,),) = on.rows(f"EXPLAIN {statement}")
+    assert plan.splitlines()[0] == f"lake.main.t @{newest}: {files}"
+    assert on.newest == newest
+
+
+def test_what_is_not_explained(on: SqlLake) -> None:
+    with pytest.raises(DuckLakeError, match="EXPLAIN does not tell of MERGE"):
+        on.rows("EXPLAIN MERGE INTO t USING s.parts p ON t.id = p.a WHEN MATCHED THEN DELETE")
+
+
 def test_show_create(on: SqlLake) -> None:
     ((text,),) = on.rows("SHOW CREATE TABLE t")
     assert text.startswith("CREATE TABLE `lake`.`main`.`t` (\n  `id` int COMMENT 'a number'")

@@ -110,6 +110,29 @@ def test_columns_by_their_full_names(shop: SqlLake, query: str, expected: int) -
     assert shop.rows(query) == [(expected,)]
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT count(*) FROM IDENTIFIER('lake.main.t') WHERE t.id < 10",
+        "SELECT count(*) FROM IDENTIFIER('main' || '.t') x WHERE x.id < 10",
+        "TABLE IDENTIFIER('`t`') |> AGGREGATE count(*)",
+        "SELECT count(*) FROM IDENTIFIER('t') VERSION AS OF 2",
+        "SELECT count(main.t.id) FROM IDENTIFIER('main.t') JOIN IDENTIFIER('other.t') o ON true "
+        "WHERE o.id = 5",
+        "WITH q AS (SELECT 1) SELECT count(IDENTIFIER('id')) FROM identifier(r'lake.t'), q",
+    ],
+)
+def test_names_that_identifier_spells(shop: SqlLake, query: str) -> None:
+    assert shop.rows(query) == [(10,)]
+
+
+def test_names_that_only_spark_can_spell(shop: SqlLake) -> None:
+    shop.lake.sql("CREATE OR REPLACE TEMP VIEW of_spark AS SELECT 1 AS a")
+    assert shop.rows("SELECT * FROM IDENTIFIER(concat('of_', 'spark'))") == [(1,)]
+    with pytest.raises(QueryError, match=r"lake\.other\.t is named where .* are not seen"):
+        shop.rows("SELECT * FROM IDENTIFIER(concat('other', '.t'))")
+
+
 def test_columns_of_a_star_by_full_name(shop: SqlLake) -> None:
     assert shop.lake.sql("SELECT main.t.* FROM main.t").columns == ["id", "g", "xs", "s"]
 

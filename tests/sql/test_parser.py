@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 
 from ducklake_spark.errors import DuckLakeError, StatementError, UnsupportedFeatureError
+from ducklake_spark.sql.parse_changes import Assignments
 from ducklake_spark.sql.parser import parse
 from ducklake_spark.sql.statements import (
     AddColumns,
@@ -122,6 +124,10 @@ T = ("t",)
         ("UPDATE t x SET a = f(1, 2), x.b == 3 WHERE c",
          Update(T, "x", ((("a",), "f(1, 2)"), (("x", "b"), "3")), " " * 43 + "c")),
         ("TRUNCATE TABLE t", Truncate(T)),
+        ("TRUNCATE TABLE IDENTIFIER('a.' || '`t u`')", Truncate(("a", "t u"))),
+        ("EXPLAIN DELETE FROM a.t x WHERE b",
+         Explain("simple", "SELECT * FROM `a`.`t` AS `x` WHERE b")),
+        ("EXPLAIN COST INSERT INTO t SELECT 1", Explain("cost", " " * 27 + "SELECT 1")),
         ("BEGIN", Begin()),
         ("BEGIN TRANSACTION;", Begin()),
         ("START TRANSACTION", Begin()),
@@ -146,7 +152,47 @@ T = ("t",)
     ],
 )  # fmt: skip
 def test_statements(text: str, expected: Statement) -> None:
-    assert parse(text) == expected
+    assert bare(parse(text)) == expected
+
+
+def bare(statement: Statement) -> Statement:
+    """The statement without the blanks that put its expressions at their places."""
+    match statement:
+        case Insert(replace_where=str(where)):
+            return replace(statement, replace_where=where.strip())
+        case Update(assignments=assignments):
+            return replace(statement, assignments=stripped(assignments))
+        case Merge(clauses=clauses):
+            found = tuple(
+                replace(
+                    clause,
+                    condition=clause.condition and clause.condition.strip(),
+                    assignments=stripped(clause.assignments),
+                )
+                for clause in clauses
+            )
+            source, on = statement.source.strip(), statement.on.strip()
+            return replace(statement, source=source, on=on, clauses=found)
+    return statement
+
+
+def stripped(assignments: Assignments | None) -> Assignments | None:
+    return assignments and tuple((path, text.strip()) for path, text in assignments)
+
+
+def test_expressions_keep_their_places() -> None:
+    text = (
+        "MERGE INTO t USING (\n  SELECT a FROM u) s\nON t.a = s.a WHEN MATCHED AND b\n"
+        "THEN UPDATE SET x = 1,\n  y = nope WHEN NOT MATCHED THEN INSERT (x) VALUES (z)"
+    )
+    found = parse(text)
+    assert isinstance(found, Merge)
+    update, insert = found.clauses
+    ((_, first), (_, second)), ((_, third),) = update.assignments or (), insert.assignments or ()
+    for part in (found.source, found.on, update.condition or "", first, second, third):
+        lines, line = part.count("\n"), part.splitlines()[-1]
+        at = len(line) - len(line.lstrip())
+        assert text.splitlines()[lines][at:].startswith(line.strip()), part
 
 
 def test_create_table() -> None:
@@ -183,13 +229,15 @@ def test_columns_are_added() -> None:
 
 
 def test_merge() -> None:
-    found = parse(
-        "MERGE INTO a.t AS x USING (SELECT 1 AS id) s ON x.id = CASE WHEN true THEN s.id END "
-        "WHEN MATCHED AND x.v = 'WHEN' THEN DELETE "
-        "WHEN MATCHED THEN UPDATE SET x.v = CASE WHEN s.v THEN 1 END, w = 2 "
-        "WHEN NOT MATCHED AND s.id > 1 THEN INSERT (id, v) VALUES (s.id, f(1, 2)) "
-        "WHEN NOT MATCHED BY TARGET THEN INSERT * "
-        "WHEN NOT MATCHED BY SOURCE THEN UPDATE SET v = NULL"
+    found = bare(
+        parse(
+            "MERGE INTO a.t AS x USING (SELECT 1 AS id) s ON x.id = CASE WHEN true THEN s.id END "
+            "WHEN MATCHED AND x.v = 'WHEN' THEN DELETE "
+            "WHEN MATCHED THEN UPDATE SET x.v = CASE WHEN s.v THEN 1 END, w = 2 "
+            "WHEN NOT MATCHED AND s.id > 1 THEN INSERT (id, v) VALUES (s.id, f(1, 2)) "
+            "WHEN NOT MATCHED BY TARGET THEN INSERT * "
+            "WHEN NOT MATCHED BY SOURCE THEN UPDATE SET v = NULL"
+        )
     )
     assert found == Merge(
         ("a", "t"), "x", "SELECT 1 AS id", "s", "x.id = CASE WHEN true THEN s.id END",
@@ -221,7 +269,7 @@ def test_merge() -> None:
     ],
 )  # fmt: skip
 def test_sources_of_a_merge(source: str, query: str, alias: str | None) -> None:
-    found = parse(f"MERGE INTO t USING {source} ON true WHEN MATCHED THEN DELETE")
+    found = bare(parse(f"MERGE INTO t USING {source} ON true WHEN MATCHED THEN DELETE"))
     assert isinstance(found, Merge)
     assert (found.source, found.source_alias) == (query, alias)
 
@@ -293,6 +341,7 @@ def test_a_command_of_sparks_with_a_query() -> None:
         ),
         ("MERGE INTO t USING s ON true WHEN NOT MATCHED THEN INSERT (a VALUES (1)", r"\)"),
         ("TRUNCATE t", "TABLE"),
+        ("TRUNCATE TABLE IDENTIFIER('a..b')", r"IDENTIFIER\('a..b'\) spells no name"),
         ("CALL lake.f", r"\("),
         ("CALL lake.f(1", r"\)"),
         ("SHOW TABLES IN", "a name"),
@@ -320,6 +369,8 @@ def test_what_is_no_statement(text: str, message: str) -> None:
         "MERGE WITH SCHEMA EVOLUTION INTO t USING s ON true WHEN MATCHED THEN DELETE",
         "WITH c AS (SELECT 1) UPDATE t SET a = 1",
         "FROM t INSERT INTO a SELECT * INSERT INTO b SELECT *",
+        "TRUNCATE TABLE IDENTIFIER(concat('a', 'b'))",
+        "EXPLAIN MERGE INTO t USING s ON true WHEN MATCHED THEN DELETE",
     ],
 )
 def test_what_is_not_supported_is_said_with_a_way_out(text: str) -> None:

@@ -47,6 +47,8 @@ def names(query: str) -> list[str]:
         ("FROM t |> UNION ALL (TABLE u) |> EXTEND a + 1 AS b, c + 1 AS d", "t u"),
         ("TABLE t |> AGGREGATE sum(a) GROUP BY b", "t"),
         ("FROM t |> AS q |> SELECT q.a", "t"),
+        ("SELECT * FROM IDENTIFIER('lake.`a b`' || '.t') x, u", "lake.a b.t u"),
+        ("SELECT IDENTIFIER('a') FROM identifier(concat('a', 'b')), u", "identifier u"),
     ],
 )
 def test_relations(query: str, expected: str) -> None:
