@@ -1,22 +1,18 @@
-"""Random histories written by DuckDB are read by our client as DuckDB reads them.
-
-DUCKLAKE_TEST_SEEDS sets how many histories there are on SQLite (20 without it).
-"""
+"""Random histories written by DuckDB are read by our client as DuckDB reads them."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
 import pytest
 
+from support.budget import seeds
 from support.histories import History, play
 from support.lakes import LakeAddress
 from support.states import assert_read_alike
 
-_SEEDS = int(os.environ.get("DUCKLAKE_TEST_SEEDS", "20"))
 _LAKES = [
-    *(("sqlite", seed) for seed in range(_SEEDS)),
+    *(("sqlite", seed) for seed in seeds(20)),
     *(("postgres", seed) for seed in range(1000, 1003)),
     *(("duckdb", seed) for seed in range(2000, 2003)),
 ]

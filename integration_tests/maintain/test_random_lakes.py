@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -10,17 +9,14 @@ import pytest
 
 from ducklake_spark.maintain import flush_inlined_data, merge_adjacent_files, rewrite_data_files
 from ducklake_spark.session import Session
-from support.budget import FULL
+from support.budget import seeds
 from support.histories import History, play
 from support.lakes import file_lake
-from support.oracle import Oracle
+from support.shared_duck import SharedDuck
 from support.unharmed import unharmed
 
-SEEDS = int(os.environ.get("DUCKLAKE_TEST_SEEDS", "40" if FULL else "2"))
-FIRST = int(os.environ.get("DUCKLAKE_TEST_FIRST_SEED", "0"))
 
-
-@pytest.mark.parametrize("seed", range(FIRST, FIRST + SEEDS))
+@pytest.mark.parametrize("seed", seeds(2, 40))
 def test_a_random_lake_is_compacted_unharmed(tmp_path: Path, session: Session, seed: int) -> None:
     """Inlined rows and deletes, columns that came, went and widened, partitions, sort orders."""
     lake = file_lake("sqlite", tmp_path)
@@ -35,7 +31,7 @@ def test_a_random_lake_is_compacted_unharmed(tmp_path: Path, session: Session, s
             merge_adjacent_files(catalog, session)
 
     def checkpoint() -> None:
-        with Oracle(lake) as duck:
+        with SharedDuck(lake) as duck:
             duck.run("CHECKPOINT")
 
     try:

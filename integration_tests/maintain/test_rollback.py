@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,9 @@ from ducklake_spark.maintain import (
 )
 from ducklake_spark.session import Session
 from support.budget import FULL
+from support.compactions import done_as_foretold
 from support.histories import History, play
-from support.lakes import LakeAddress, file_lake
+from support.lakes import LakeAddress
 from support.shared_duck import SharedDuck
 from support.states import LakeState, assert_read_alike, assert_same
 
@@ -33,26 +35,13 @@ _LAKES = [
 ]
 
 
-@pytest.fixture
-def local(tmp_path: Path) -> LakeAddress:
-    return file_lake("sqlite", tmp_path)
-
-
 def _shown(state: LakeState) -> dict[str, Any]:
     """What must be as it was; files and the ids of rows may be others."""
     rows = {name: sorted((row for _, row in found), key=repr) for name, found in state.rows.items()}
     return {"schemas": state.schemas, "tables": state.tables, "views": state.views, "rows": rows}
 
 
-def _rolled_back(lake: LakeAddress, session: Session, **to: Any) -> list[Any]:
-    """Roll back: first what a dry run tells, then in earnest."""
-    with lake.open() as catalog:
-        before = lake.dump()
-        told = rollback(catalog, session, dry_run=True, **to)
-        assert lake.dump() == before
-        done = rollback(catalog, session, **to)
-        assert done == told
-        return done
+_rolled_back = partial(done_as_foretold, rollback)
 
 
 @pytest.mark.parametrize(("kind", "seed"), _LAKES)

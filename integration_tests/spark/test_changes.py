@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +15,7 @@ from ducklake_spark.errors import NotFoundError
 from ducklake_spark.scan import table_changes, table_deletions, table_insertions
 from ducklake_spark.session import Session
 from ducklake_spark.write import Clause, append, delete, merge, update
+from support.budget import seeds
 from support.histories import History
 from support.lakes import LakeAddress, file_lake
 from support.oracle import Oracle
@@ -28,7 +28,6 @@ FEEDS: dict[str, Callable[..., Any]] = {
     "table_deletions": table_deletions,
 }
 LEADING = {"table_changes": "snapshot_id, rowid, change_type"}
-SEEDS = int(os.environ.get("DUCKLAKE_TEST_SEEDS", "4"))
 
 
 @pytest.fixture
@@ -112,7 +111,7 @@ def assert_alike(
     assert sorted(ours, key=repr) == sorted(theirs, key=repr), f"{name} {start} to {end}"
 
 
-@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("seed", seeds(4))
 def test_each_snapshot_leads_to_the_next(lake: LakeAddress, session: Session, seed: int) -> None:
     """In random histories with compaction, about which DuckDB's own feed is wrong."""
     done = play(lake, History(seed))

@@ -1,12 +1,7 @@
-"""Random lakes: Spark reads what DuckDB made, and both work on one table in turns.
-
-DUCKLAKE_TEST_SEEDS sets how many seeds there are (5 without it), DUCKLAKE_TEST_FIRST_SEED which is
-the first of them.
-"""
+"""Random lakes: Spark reads what DuckDB made, and both work on one table in turns."""
 
 from __future__ import annotations
 
-import os
 import random
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +11,7 @@ import pytest
 
 from ducklake_spark.scan import ROW_ID, read_table
 from ducklake_spark.session import Session
+from support.budget import seeds
 from support.histories import History
 from support.lakes import LakeAddress, file_lake
 from support.oracle import Oracle
@@ -23,8 +19,6 @@ from support.reader import read_rows_with_ids
 from support.spark_rows import spark_rows
 from support.spark_story import Story
 
-FIRST = int(os.environ.get("DUCKLAKE_TEST_FIRST_SEED", "0"))
-SEEDS = range(FIRST, FIRST + int(os.environ.get("DUCKLAKE_TEST_SEEDS", "5")))
 PARTITIONS = [None, "bucket(3, k)", "s"]
 
 
@@ -33,7 +27,7 @@ def lake(tmp_path: Path) -> LakeAddress:
     return file_lake("sqlite", tmp_path)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", seeds(5))
 def test_spark_reads_every_snapshot_of_a_random_lake(
     lake: LakeAddress, session: Session, seed: int
 ) -> None:
@@ -79,7 +73,7 @@ def _play(lake: LakeAddress, history: History) -> list[str]:
     return done
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", seeds(5))
 def test_both_engines_in_turns_do_what_a_model_says(
     lake: LakeAddress, session: Session, seed: int
 ) -> None:
