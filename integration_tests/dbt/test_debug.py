@@ -57,7 +57,7 @@ class TestDebugProfileVariable(BaseDebugProfileVariable):
 def write_project(folder: Path, output: dict[str, Any]) -> None:
     profiles = {"shop": {"target": "dev", "outputs": {"dev": output}}}
     (folder / "profiles.yml").write_text(yaml.safe_dump(profiles))
-    (folder / "dbt_project.yml").write_text("name: shop\nprofile: shop\nversion: '1'\n")
+    (folder / "dbt_project.yml").write_text("name: shop\nprofile: shop\nversion: '1.0'\n")
 
 
 def test_every_red_line_says_what_to_do(
@@ -75,6 +75,21 @@ def test_every_red_line_says_what_to_do(
     assert "Create the folder, or ask for the right to write there." in out
     assert main(["doctor", "--profiles-dir", str(tmp_path)]) == 1
     assert "data path, from Spark: [ERROR]" in capsys.readouterr().out
+
+
+def test_a_catalog_that_cannot_be_opened_is_told_without_a_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    (tmp_path / "notes.txt").write_text("no database")
+    write_project(tmp_path, {"type": "ducklake", "catalog": "sqlite:notes.txt"})
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "m.sql").write_text("select 1 as id")
+    monkeypatch.chdir(tmp_path)
+    where = ["--project-dir", str(tmp_path), "--profiles-dir", str(tmp_path)]
+    assert not dbtRunner().invoke(["run", *where]).success
+    out = capsys.readouterr().out
+    assert "it is not a SQLite file" in out
+    assert "Traceback" not in out
 
 
 def test_a_profile_of_init_needs_no_answers(
