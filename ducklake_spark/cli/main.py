@@ -57,8 +57,8 @@ def _with_spark(command: _LakeCommand) -> _Command:
 def _without_spark(command: _CatalogCommand) -> _Command:
     """A command on the catalog alone, which answers at once."""
 
-    def run(connection: Connection, given: argparse.Namespace) -> int:
-        with connection.open_catalog() as catalog:
+    def run(given: argparse.Namespace) -> int:
+        with _connection(given).open_catalog() as catalog:
             command(catalog, given)
         return 0
 
@@ -102,10 +102,8 @@ def _tables(catalog: Catalog, given: argparse.Namespace) -> None:
     show_rows(["schema", "name", "kind"], sorted(rows), given.format, given.limit)
 
 
-def _report(given: argparse.Namespace) -> int:
-    with _connection(given).open_catalog() as catalog:
-        print(write_report(catalog, given.output))  # noqa: T201
-    return 0
+def _report(catalog: Catalog, given: argparse.Namespace) -> None:
+    print(write_report(catalog, given.output))  # noqa: T201
 
 
 def _warm_up(_: argparse.Namespace) -> int:
@@ -157,7 +155,7 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("statements", help="the statements; - reads them from stdin")
     summary = "the lake as an HTML page: sizes, history, what maintenance would gain"
     report = commands.add_parser("report", help=summary, description=summary)
-    report.set_defaults(run=_report, master=None, remote=None)
+    report.set_defaults(run=_without_spark(_report), master=None, remote=None)
     _add_lake_options(report)
     report.add_argument(
         "-o",
