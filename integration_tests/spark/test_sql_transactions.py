@@ -226,7 +226,7 @@ def test_two_lakes(on: SqlLake, tmp_path: Path) -> None:
 
 
 def test_a_lake_that_may_only_be_read(on: SqlLake) -> None:
-    with Lake(on.lake.session, {"lake": on.address.open(read_only=True)}) as lake:
+    with Lake(on.lake.session.sibling(), {"lake": on.address.open(read_only=True)}) as lake:
         assert lake.sql("SELECT * FROM t").collect() == [(1,)]
         for statement in ("DELETE FROM t", "CREATE TABLE x AS SELECT 1 AS a", "DROP TABLE t"):
             with pytest.raises(ReadOnlyError, match="lake"):

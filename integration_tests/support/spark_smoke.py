@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from ducklake_spark import Lake
 from ducklake_spark.catalog import Field
 from ducklake_spark.scan import read_table, table_changes
 from ducklake_spark.session import Session
@@ -51,6 +52,8 @@ def main(kind: str, folder: str) -> None:
             row.change_type: row["count"]
             for row in changes.groupBy("change_type").count().collect()
         }
+        with Lake.open(lake.catalog, spark=session.spark) as opened:  # as users hand one over
+            assert opened.sql("SELECT count(*) FROM t WHERE id < 5").collect() == [(5,)]
     expected = {"update_preimage": 6, "update_postimage": 6, "delete": 4, "insert": 3}
     assert found == expected, found
     print("all well", flush=True)
