@@ -7,15 +7,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 _CORE = {
-    "test_basic.py": ("TestSimpleMaterializations", "TestSnapshotTimestamp"),
+    "test_basic.py": ("TestSimpleMaterializations",),
     "test_functions.py": ("TestFunctionsInModels",),
-    "test_incremental.py": ("TestMergeExcludeColumns", "TestPredicatesDeleteInsert"),
+    "test_incremental.py": ("TestMergeExcludeColumns",),
     "test_many_writers.py": ("TestConcurrentBatchesOnSqlite",),
     "test_python_models.py": ("TestPythonModelTests",),
 }
 
 
+@pytest.mark.timeout(900)
 def test_core() -> None:
     here = Path(__file__).parent
     tests = [f"{here / file}::{name}" for file, names in _CORE.items() for name in names]

@@ -53,3 +53,24 @@ class TestPySparkTests(BasePySparkTests):
 
     def test_different_dataframes(self, project: Any) -> None:
         assert len(run_dbt(["run"])) == 3
+
+
+class TestWrongPythonModels:
+    """The user's own mistakes: what failed and where, without Spark's plans."""
+
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        text = "def model(dbt, session):\n    rows = dbt.ref('good')\n    return {}\n"
+        return {
+            "good.sql": "{{ config(materialized='table') }} select 1 as id",
+            "raises.py": text.format("rows.toPandas()['nothing']"),
+            "column.py": text.format("rows.select('nothing').limit(1)"),
+            "list.py": text.format("[1]"),
+        }
+
+    def test_messages(self, project: Any) -> None:
+        results = {r.node.name: r.message for r in run_dbt(["run"], expect_pass=False)}
+        assert "KeyError: 'nothing', at \"return rows.toPandas()['nothing']\"" in results["raises"]
+        assert "`nothing` cannot be resolved" in results["column"]
+        assert "+- " not in results["column"]
+        assert "returned a list" in results["list"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.contracts.connection import AdapterResponse
@@ -10,6 +11,8 @@ from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import DataFrame
 
 from ducklake_spark import Lake
+from ducklake_spark.errors import DuckLakeError
+from ducklake_spark.sql import SPARK_ERRORS, query_error
 
 if TYPE_CHECKING:
     from dbt.adapters.ducklake.connections import DuckLakeConnectionManager
@@ -41,16 +44,27 @@ def _returned(lake: Lake, name: str, model: dict[str, Any], code: str) -> Any:
     if "model" not in namespace:
         raise DbtRuntimeError(f"{path} has no function model(dbt, session).")
     dbt = namespace["dbtObj"](lambda relation: lake.sql(f"select * from {relation}"))
-    return namespace["model"](dbt, lake.session.spark)
+    try:
+        return namespace["model"](dbt, lake.session.spark)
+    except SPARK_ERRORS as error:
+        raise query_error(error) from error
+    except (DuckLakeError, DbtRuntimeError):
+        raise
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        at = [frame.lineno or 1 for frame in frames if frame.filename == path]
+        # The line itself: its number counts what dbt has put before the model.
+        where = f", at {code.splitlines()[at[-1] - 1].strip()!r}" if at else ""
+        raise DbtRuntimeError(f"{type(error).__name__}: {error}{where}") from error
 
 
 def _rows(returned: Any, lake: Lake, name: str) -> DataFrame:
     """What a model may return, as a DataFrame of Spark's."""
-    if hasattr(returned, "to_spark"):
-        returned = returned.to_spark()
-    if hasattr(returned, "createOrReplaceTempView"):
-        return _here(returned, lake)
     kind = type(returned)
+    if kind.__module__.startswith("pyspark.pandas."):
+        return _here(returned.to_spark(), lake)
+    if isinstance(returned, DataFrame):
+        return _here(returned, lake)
     if kind.__module__.partition(".")[0] in ("pandas", "pyarrow"):
         return lake.session.spark.createDataFrame(returned)
     raise DbtRuntimeError(
