@@ -78,7 +78,7 @@ def _in_order(frame: DataFrame, table: Table, columns: Sequence[Column], targets
         ]
         frame = frame.toDF(*called, *names[len(columns) :])
         missing = now.keys() - {column.id for column in columns}
-        frame = frame.withColumns({now[i]: F.lit(None).cast("string") for i in missing})
+        frame = frame.select("*", *(F.lit(None).cast("string").alias(now[i]) for i in missing))
     last = [F.col(name) for name in (ROW_ID, SNAPSHOT_ID) if name in names]
     frame = frame.repartition(min(targets, _MOST_TASKS), TARGET)
     frame = frame.sortWithinPartitions(F.col(TARGET), *order, *last)

@@ -53,14 +53,14 @@ class _ConcurrentBatches:
 
         monkeypatch.setattr(change, "stage", stage_together)
 
-    def test_all_batches_land(self, project: Any, side_by_side: None) -> None:
+    def test_all_land_and_replace_their_own_time_alone(
+        self, project: Any, side_by_side: None
+    ) -> None:
         results = run_dbt(["run", "--select", "events", "batches", *_DAYS, "--threads", "4"])
         assert [len(r.batch_results.successful) for r in results if r.batch_results] == [6]
         assert self.found(project) == [(n, "first") for n in range(24)]
         query = "select count(*) from lake.snapshots() where commit_message like '%.batches'"
         assert project.run_sql(query, fetch="one") == (6,)
-
-    def test_they_replace_their_own_time_alone(self, project: Any) -> None:
         days = ["--event-time-start", "2024-01-02", "--event-time-end", "2024-01-06"]
         told = ["--vars", "told: again", "--threads", "4"]
         run_dbt(["run", "--select", "batches", *days, *told])

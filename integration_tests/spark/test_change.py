@@ -10,7 +10,7 @@ import pytest
 from ducklake_spark.errors import InvalidDefinitionError
 from ducklake_spark.scan import ROW_ID, read_table
 from ducklake_spark.session import Session
-from ducklake_spark.write import Clause, append, merge, update
+from ducklake_spark.write import Clause, append, change, merge, update
 from support.lakes import LakeAddress, file_lake
 from support.oracle import Oracle
 
@@ -70,8 +70,20 @@ def test_updated_rows_keep_their_ids_and_all_their_values(
         assert {key: ids[key] for key in before} == {k: row[-1] for k, row in before.items()}
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_random_merges_do_what_a_model_does(lake: LakeAddress, session: Session, seed: int) -> None:
+@pytest.mark.parametrize(
+    ("seed", "by_source", "large"),
+    [(0, True, False), (1, True, False), (2, False, False), (3, False, False), (4, False, True)],
+)
+def test_random_merges_do_what_a_model_does(
+    lake: LakeAddress,
+    session: Session,
+    monkeypatch: pytest.MonkeyPatch,
+    seed: int,
+    by_source: bool,
+    large: bool,
+) -> None:
+    if large:  # as if the source were
+        monkeypatch.setattr(change, "_BROADCAST_UP_TO", 0)
     rng = random.Random(seed)
     with Oracle(lake) as duck:
         duck.run(CREATE, f"INSERT INTO t SELECT {ROW} FROM range(40) r(i)")
@@ -92,12 +104,15 @@ def test_random_merges_do_what_a_model_does(lake: LakeAddress, session: Session,
                 "source.id IS NOT NULL",
                 {"id": "source.id", "v": "source.v"},
             ),
-            Clause("not matched by source", "update", "target.id % 5 = 0", {"v": "-1"}),
-            Clause("not matched by source", "delete", "target.id % 7 = 0"),
         ]
+        if by_source:
+            clauses += [
+                Clause("not matched by source", "update", "target.id % 5 = 0", {"v": "-1"}),
+                Clause("not matched by source", "delete", "target.id % 7 = 0"),
+            ]
         with lake.open() as catalog, catalog.transaction() as tx:
             merge(session, tx, "t", source, "target.id = source.id", clauses)
-        model = merged(model, values, bound)
+        model = merged(model, values, bound, by_source)
         with Oracle(lake) as duck:
             found = dict(duck.rows("SELECT id, v FROM t"))
             assert found == model, f"seed {seed}, step {step}"
@@ -110,7 +125,9 @@ def test_random_merges_do_what_a_model_does(lake: LakeAddress, session: Session,
         assert {row.id: row.v for row in rows} == model, f"seed {seed}"
 
 
-def merged(model: dict[int, int], source: dict[int | None, int], bound: int) -> dict[int, int]:
+def merged(
+    model: dict[int, int], source: dict[int | None, int], bound: int, by_source: bool
+) -> dict[int, int]:
     result = {}
     for key, v in model.items():
         if key in source:
@@ -118,9 +135,9 @@ def merged(model: dict[int, int], source: dict[int | None, int], bound: int) -> 
             if v < new and new % 2 == 0:
                 continue
             result[key] = new + v if new > bound else v
-        elif key % 5 == 0:
+        elif by_source and key % 5 == 0:
             result[key] = -1
-        elif key % 7:
+        elif key % 7 or not by_source:
             result[key] = v
     return result | {k: v for k, v in source.items() if k is not None and k not in model}
 

@@ -7,17 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from ducklake_spark.scan import read_table
+from ducklake_spark.scan import deletes, read_table
 from ducklake_spark.session import Session
 from ducklake_spark.write import append, delete
 from support.lakes import file_lake
 from support.oracle import Oracle
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("seed", "marked_up_to"), [(0, None), (1, None), (2, 0)])
 def test_deletes_by_both_engines_in_turn_leave_what_a_model_says(
-    tmp_path: Path, session: Session, seed: int
+    tmp_path: Path,
+    session: Session,
+    monkeypatch: pytest.MonkeyPatch,
+    seed: int,
+    marked_up_to: int | None,
 ) -> None:
+    if marked_up_to is not None:  # as if the table were too large
+        monkeypatch.setattr(deletes, "_MARKED_UP_TO", marked_up_to)
     rng = random.Random(seed)
     lake = file_lake("sqlite", tmp_path)
     with Oracle(lake) as duck:

@@ -54,6 +54,11 @@ def main(kind: str, folder: str) -> None:
         }
         with Lake.open(lake.catalog, spark=session.spark) as opened:  # as users hand one over
             assert opened.sql("SELECT count(*) FROM t WHERE id < 5").collect() == [(5,)]
+            opened.sql("CREATE TABLE s (k BIGINT) SORTED BY (k)")
+            for key in (2, 1):
+                opened.sql(f"INSERT INTO s VALUES ({key})")
+            opened.sql("CALL lake.merge_adjacent_files('s')")
+            assert opened.sql("SELECT k FROM s").collect() == [(1,), (2,)]
     expected = {"update_preimage": 6, "update_postimage": 6, "delete": 4, "insert": 3}
     assert found == expected, found
     print("all well", flush=True)
