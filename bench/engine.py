@@ -18,7 +18,7 @@ from pathlib import Path
 
 from timing import clocked, machine
 
-from ducklake_spark.catalog import Catalog
+from ducklake_spark.catalog import Catalog, Transaction
 from ducklake_spark.scan import read_table
 from ducklake_spark.session import Session, SparkSettings
 from ducklake_spark.spec.paths import StoredPath
@@ -139,7 +139,7 @@ class Bench:
         self.note(name, ours, "spark.read.parquet", plain, bar, duck)
 
     def changes(self, catalog: Catalog) -> None:
-        def rolled_back(action: Callable[[object], object]) -> Callable[[], None]:
+        def rolled_back(action: Callable[[Transaction], object]) -> Callable[[], None]:
             def run() -> None:
                 tx = catalog.transaction()
                 action(tx)
@@ -149,12 +149,12 @@ class Bench:
 
         s = self.session
         one = "l_orderkey % 100 = 7"
-        update_one = rolled_back(lambda tx: update(s, tx, "t", {"l_comment": "'new'"}, one))  # type: ignore[arg-type]
+        update_one = rolled_back(lambda tx: update(s, tx, "t", {"l_comment": "'new'"}, one))
         self.note(
             "UPDATE of 1 %", *self.best(update_one), "rewriting", self.rewrite, 0.25,
             f"UPDATE t SET l_comment = 'new' WHERE {one}",
         )  # fmt: skip
-        delete_one = rolled_back(lambda tx: delete(s, tx, "t", one))  # type: ignore[arg-type]
+        delete_one = rolled_back(lambda tx: delete(s, tx, "t", one))
         self.note(
             "DELETE of 1 %", *self.best(delete_one), "rewriting", self.rewrite, 0.25,
             f"DELETE FROM t WHERE {one}",
@@ -162,7 +162,13 @@ class Bench:
         source = s.spark.read.parquet(f"{self.folder}/source.parquet").where("l_orderkey % 50 = 3")
         keys = "target.l_orderkey = source.l_orderkey AND target.l_linenumber = source.l_linenumber"
         clauses = [Clause("matched", "update", None, {"l_comment": "source.l_comment"})]
-        merged = rolled_back(lambda tx: merge(s, tx, "t", source, keys, clauses))  # type: ignore[arg-type]
+
+        def merge_kept(tx: Transaction) -> None:  # as the SQL statement does
+            source.persist()
+            merge(s, tx, "t", source, keys, clauses)
+            source.unpersist()
+
+        merged = rolled_back(merge_kept)
         self.note(
             "MERGE of 2 %", *self.best(merged), "rewriting", self.rewrite, 0.35,
             f"MERGE INTO t USING (FROM '{self.folder}/source.parquet' WHERE l_orderkey % 50 = 3) s "
