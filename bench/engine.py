@@ -24,7 +24,7 @@ from ducklake_spark.session import Session, SparkSettings
 from ducklake_spark.spec.paths import StoredPath
 from ducklake_spark.spec.predicates import Comparison
 from ducklake_spark.storage.footers import describe_file
-from ducklake_spark.write import Clause, append, delete, merge, update
+from ducklake_spark.write import Clause, append, delete, kept, merge, update
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "integration_tests"))
 from support.lakes import LakeAddress, file_lake
@@ -35,6 +35,8 @@ AGGREGATE = (
 )
 
 _WARM_UP, _TIMES = 3, 4
+
+_Work = Callable[[Transaction], object]
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,7 @@ class Bench:
         self.note(name, ours, "spark.read.parquet", plain, bar, duck)
 
     def changes(self, catalog: Catalog) -> None:
-        def rolled_back(action: Callable[[Transaction], object]) -> Callable[[], None]:
+        def rolled_back(action: _Work) -> Callable[[], None]:
             def run() -> None:
                 tx = catalog.transaction()
                 action(tx)
@@ -159,22 +161,40 @@ class Bench:
             "DELETE of 1 %", *self.best(delete_one), "rewriting", self.rewrite, 0.25,
             f"DELETE FROM t WHERE {one}",
         )  # fmt: skip
-        source = s.spark.read.parquet(f"{self.folder}/source.parquet").where("l_orderkey % 50 = 3")
+        self.merges(rolled_back)
+
+    def merges(self, rolled_back: Callable[[_Work], Callable[[], None]]) -> None:
+        """The rows to merge are in a file of their own, as an increment is."""
+        changes = f"{self.folder}/changes.parquet"
+        with Oracle(self.lake) as duck:
+            duck.run(
+                f"COPY (FROM '{self.folder}/source.parquet' WHERE l_orderkey % 50 = 3) "
+                f"TO '{changes}'"
+            )
+        s, source = self.session, self.session.spark.read.parquet(changes)
         keys = "target.l_orderkey = source.l_orderkey AND target.l_linenumber = source.l_linenumber"
-        clauses = [Clause("matched", "update", None, {"l_comment": "source.l_comment"})]
+        into = (
+            f"MERGE INTO t USING (FROM '{changes}') s "
+            "ON t.l_orderkey = s.l_orderkey AND t.l_linenumber = s.l_linenumber WHEN MATCHED THEN "
+        )
 
-        def merge_kept(tx: Transaction) -> None:  # as the SQL statement does
-            source.persist()
-            merge(s, tx, "t", source, keys, clauses)
-            source.unpersist()
+        def measure(name: str, clauses: list[Clause], statement: str) -> None:
+            def merge_kept(tx: Transaction) -> None:  # as the SQL statement does
+                with kept(source) as rows:
+                    merge(s, tx, "t", rows, keys, clauses)
 
-        merged = rolled_back(merge_kept)
-        self.note(
-            "MERGE of 2 %", *self.best(merged), "rewriting", self.rewrite, 0.35,
-            f"MERGE INTO t USING (FROM '{self.folder}/source.parquet' WHERE l_orderkey % 50 = 3) s "
-            "ON t.l_orderkey = s.l_orderkey AND t.l_linenumber = s.l_linenumber "
-            "WHEN MATCHED THEN UPDATE SET l_comment = s.l_comment",
-        )  # fmt: skip
+            (time,) = self.best(rolled_back(merge_kept))
+            self.note(name, time, "rewriting", self.rewrite, 0.35, into + statement)
+
+        every = {column: f"source.{column}" for column in source.columns}
+        star = [
+            Clause("matched", "update", None, every),
+            Clause("not matched", "insert", None, every),
+        ]
+        measure("MERGE of 2 %, whole rows", star, "UPDATE SET * WHEN NOT MATCHED THEN INSERT *")
+        comment = {"l_comment": "source.l_comment"}
+        one = [Clause("matched", "update", None, comment)]
+        measure("MERGE of 2 %, one column", one, "UPDATE SET l_comment = s.l_comment")
 
     def lookup(self, count: int) -> None:
         """A table of many files, each its own copy of two rows under its own key."""

@@ -39,6 +39,7 @@ from ducklake_spark.write import (
     StagedFiles,
     append,
     delete,
+    kept,
     key_range,
     merge,
     overwrite,
@@ -292,22 +293,18 @@ def merge_rows(scope: Scope, work: Work, to: Relation, wanted: Merge) -> Outcome
     clauses = [
         _clause(scope, table, when, to, alias, source_alias, source) for when in wanted.clauses
     ]
-    source = source.persist()
-    try:
-        with _explaining(scope):
-            changed = merge(
-                scope.workspace.session,
-                work.tx,
-                table.name,
-                source,
-                _spliced(scope, wanted.on, to, alias),
-                clauses,
-                target_alias=alias,
-                source_alias=source_alias,
-                predicate=_merge_predicate(scope, work, table, wanted, alias, source),
-            )
-    finally:
-        source.unpersist()
+    with _explaining(scope), kept(source) as source:
+        changed = merge(
+            scope.workspace.session,
+            work.tx,
+            table.name,
+            source,
+            _spliced(scope, wanted.on, to, alias),
+            clauses,
+            target_alias=alias,
+            source_alias=source_alias,
+            predicate=_merge_predicate(scope, work, table, wanted, alias, source),
+        )
     work.staged += changed.staged
     return _outcome(
         "MERGE",

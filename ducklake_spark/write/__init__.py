@@ -1,6 +1,6 @@
 """DataFrames become files of a table, and rows of it change and go."""
 
-from ducklake_spark.write.change import Changed, Clause, merge, update
+from ducklake_spark.write.change import Changed, Clause, kept, merge, update
 from ducklake_spark.write.delete import delete
 from ducklake_spark.write.key_range import key_range
 from ducklake_spark.write.partitions import overwrite_partitions
@@ -12,6 +12,7 @@ __all__ = [
     "StagedFiles",
     "append",
     "delete",
+    "kept",
     "key_range",
     "merge",
     "overwrite",

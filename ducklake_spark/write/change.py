@@ -25,6 +25,7 @@ from ducklake_spark.write.stage import StagedFiles, stage
 
 _ACTION = "_ducklake_action"
 _IN_SOURCE = "_ducklake_in_source"
+_ROW = "_ducklake_row"
 _BROADCAST_UP_TO = 500_000  # rows of a source, of which each task is given the keys
 _ROWS_PER_FILE = 100_000  # of changed rows, which few tasks write as fast as many
 
@@ -75,14 +76,13 @@ def update(
     rows = rows.alias(alias or table.name.name)
     if condition is not None:
         rows = rows.where(_expression(condition))
-    with _kept(rows) as found:
+    with kept(rows.select(PLACE, ROW_ID, *_new_values(table, values))) as found:
         places = found.select(PLACE).toArrow()[PLACE]
         if not len(places):
             tx.delete_rows(table.name, {})
             return Changed()
         with _discarded_on_error() as staged:
-            rows = found.select(*_new_values(table, values), ROW_ID)
-            _stage_updated(tx, table, rows, len(places), staged)
+            _stage_updated(tx, table, found.drop(PLACE), len(places), staged)
             delete_places(tx, table, files, places)
             _add(tx, table, staged)
         return Changed(updated=len(places), staged=tuple(staged))
@@ -102,7 +102,7 @@ def merge(
 ) -> Changed:
     """Merge a source into a table; for each row the first clause that applies counts.
 
-    The source is read more than once: persist it if that is slow, or not the same each time.
+    The source is read more than once: keep it (`kept`) if that is slow, or not the same each time.
     `predicate` says what `on` demands of single columns of the target; it must be left out with
     clauses for rows that are not matched by the source.
     """
@@ -118,8 +118,8 @@ def merge(
         target = target.join(F.broadcast(marked), _expression(on), "left_semi").alias(target_alias)
     joined = target.join(marked, _expression(on), _join_kind(clauses))
     acted = joined.withColumn(_ACTION, _action(table, clauses)).where(F.col(_ACTION) >= 0)
-    with _kept(acted) as found:
-        return _apply(tx, table, files, found, clauses, target_alias, source_alias)
+    with kept(_outcomes(table, acted, clauses, target_alias, source_alias)) as found:
+        return _apply(tx, table, files, found, clauses)
 
 
 def _judged(side: DataFrame, clauses: Sequence[Clause], when: str) -> DataFrame:
@@ -134,14 +134,38 @@ def _verdict(at: int) -> str:
     return f"_ducklake_when_{at}"
 
 
+def _outcomes(
+    table: Table, acted: DataFrame, clauses: Sequence[Clause], target_alias: str, source_alias: str
+) -> DataFrame:
+    """Place, id and action of each row to change, and what a clause writes for it as a struct."""
+    known = [PLACE, ROW_ID, _ACTION]
+
+    def written(at: int, values: Sequence[Expression]) -> Expression:
+        return F.when(F.col(_ACTION) == at, F.struct(*values)).alias(_written(at))
+
+    updates, inserts = (
+        {at: clause.values for at, clause in enumerate(clauses) if clause.then == then}
+        for then in ("update", "insert")
+    )
+    new = [written(at, _new_values(table, updates[at], target_alias)) for at in updates]
+    if not inserts:
+        return acted.select(*known, *new)
+    # What is inserted knows the names of the source alone.
+    rows = acted.select(*known, *new, f"{backticked(source_alias)}.*").alias(source_alias)
+    added = [written(at, _inserted_values(table, inserts[at])) for at in inserts]
+    return rows.select(*known, *map(_written, updates), *added)
+
+
+def _written(at: int) -> str:
+    return f"_ducklake_written_{at}"
+
+
 def _apply(
     tx: Transaction,
     table: Table,
     files: Sequence[DataFile],
     found: DataFrame,
     clauses: Sequence[Clause],
-    target_alias: str,
-    source_alias: str,
 ) -> Changed:
     moves = found.where(F.col(PLACE).isNotNull()).select(PLACE, _ACTION).toArrow()
     places = moves[PLACE]
@@ -156,13 +180,11 @@ def _apply(
         for at, clause in enumerate(clauses):
             rows = found.where(F.col(_ACTION) == at)
             if clause.then == "update":
-                values = _new_values(table, clause.values, target_alias)
                 count = pc.sum(pc.equal(moves[_ACTION], at)).as_py() or 0
-                _stage_updated(tx, table, rows.select(*values, ROW_ID), count, staged)
+                _stage_updated(tx, table, rows.select(f"{_written(at)}.*", ROW_ID), count, staged)
             elif clause.then == "insert":
-                new = rows.select(f"{backticked(source_alias)}.*").alias(source_alias)
-                values = _inserted_values(table, clause.values)
-                staged.append(stage(new.select(*values), table, tx.options(table)))
+                new = rows.select(f"{_written(at)}.*")
+                staged.append(stage(new, table, tx.options(table)))
                 inserted += staged[-1].record_count
         delete_places(tx, table, files, places)
         _add(tx, table, staged)
@@ -277,10 +299,14 @@ def _discarded_on_error() -> Iterator[list[StagedFiles]]:
 
 
 @contextmanager
-def _kept(frame: DataFrame) -> Iterator[DataFrame]:
-    """The frame, computed once for all that is asked of it."""
-    frame = frame.persist()
+def kept(frame: DataFrame) -> Iterator[DataFrame]:
+    """The frame, computed once for all that is asked of it.
+
+    Spark's cache takes rows apart and packs each column, which can cost more than to compute them;
+    a struct it keeps as it is.
+    """
+    cached = frame.select(F.struct("*").alias(_ROW)).persist()
     try:
-        yield frame
+        yield cached.select(f"{_ROW}.*")
     finally:
-        frame.unpersist()
+        cached.unpersist()
