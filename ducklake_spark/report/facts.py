@@ -167,8 +167,8 @@ def _gains(usage: LakeUsage) -> tuple[Gain, ...]:
         Gain(
             "Old snapshots",
             usage.old_files and older,
-            f"{count_text(usage.old_files, 'file')} of {size_text(usage.old_bytes)} that only older "
-            "snapshots need",
+            f"{count_text(usage.old_files, 'file')} of {size_text(usage.old_bytes)} that only "
+            "older snapshots need",
             "expire_snapshots(older_than => '7 days')",
         ),
         Gain(

@@ -59,10 +59,14 @@ def test_what_is_wrong_is_named(profile: dict[str, Any], says: str) -> None:
 
 def test_what_is_shown_holds_no_password() -> None:
     other = {"database": "other", "catalog": _SECRET}
-    shown = dict(read({"catalog": _SECRET, "attach": [other]}).connection_info())
+    remote = "sc://spark:15002/;token=hunter2"
+    profile = {"catalog": _SECRET, "attach": [other], "spark_remote": remote}
+    shown = dict(read(profile).connection_info())
     assert shown["catalog"] == "postgres"
+    assert shown["spark_remote"] == "sc://spark:15002"
     assert shown["attach"] == ["other"]
     assert "hunter2" not in str(shown)
+    assert "hunter2" not in repr(read(profile).spark_settings)
     assert dict(read({}).connection_info())["catalog"] == "sqlite:lake/catalog.sqlite"
 
 

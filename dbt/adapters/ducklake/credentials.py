@@ -18,7 +18,7 @@ from ducklake_spark.config import (
     system_user,
 )
 from ducklake_spark.errors import ConfigError
-from ducklake_spark.session import SparkSettings
+from ducklake_spark.session import SparkSettings, without_token
 from ducklake_spark.spec.names import fold
 
 _SHAPES = {
@@ -105,6 +105,7 @@ class DuckLakeCredentials(Credentials):
         """What `dbt debug` prints and `target` gives to models: nothing that holds a password."""
         shown = {
             "catalog": _without_secrets(self.catalog),
+            "spark_remote": self.spark_remote and without_token(self.spark_remote),
             "attach": [other.name for other in self.attached],
         }
         for key, value in super().connection_info(with_aliases=with_aliases):
