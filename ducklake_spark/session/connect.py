@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from ducklake_spark.errors import ConfigError, MissingExtraError
 
-_PATIENCE_S = 20
+_PATIENCE_S = 30
 _HINT = "Write sc://host:15002 with the address of a server that runs."
 
 
