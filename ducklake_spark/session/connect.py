@@ -21,7 +21,7 @@ def without_token(remote: str) -> str:
 def reach(remote: str) -> SparkSession:
     """A session of the server's, not one that the process has already."""
     try:
-        import grpc
+        import grpc  # type: ignore[import-untyped]
         from pyspark.sql.connect.client import DefaultChannelBuilder
     except ImportError as error:
         raise MissingExtraError("Spark Connect", "connect") from error
