@@ -5,8 +5,11 @@ A catalog is named exactly as DuckDB's ATTACH takes it after ``ducklake:``, or b
 
 from __future__ import annotations
 
+import getpass
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import ClassVar
 
@@ -19,6 +22,7 @@ _CONNINFO = re.compile(
     r"\s*(dbname|host|hostaddr|port|user|password|service|passfile|sslmode)\s*=", re.IGNORECASE
 )
 _NO_TEXT = re.compile("[\x00\ud800-\udfff]")  # NUL, and halves of surrogate pairs
+_OF_ATTACHED = ("database", "catalog", "data_path", "metadata_schema", "read_only")
 _HINT = "Write sqlite:FILE, postgres:dbname=… host=… user=…, or the path of a DuckDB catalog file."
 
 
@@ -145,6 +149,48 @@ class Attached:
     data_path: str | None = None
     metadata_schema: str | None = None
     read_only: bool = False
+
+
+def parse_attached(entry: object) -> Attached:
+    """A lake beside the first one, as an entry of a profile's `attach` names it."""
+    if not isinstance(entry, Mapping) or not {"database", "catalog"} <= entry.keys():
+        raise ConfigError("Each entry of the profile's attach needs a database and a catalog.")
+    refuse_unknown(entry, _OF_ATTACHED, "an entry of attach")
+    texts = dict(entry)
+    read_only = str(texts.pop("read_only", False)).lower()  # a template gives a text
+    if read_only not in ("true", "false"):
+        raise ConfigError("read_only of an entry of attach must be true or false.")
+    for key, value in texts.items():
+        if not isinstance(value, str) and (value is not None or key in ("database", "catalog")):
+            # Its kind alone: the value may hold a password.
+            kind = type(value).__name__
+            raise ConfigError(f"{key} of an entry of attach must be a text, not {kind}.")
+    return Attached(
+        texts["database"],
+        texts["catalog"],
+        texts.get("data_path"),
+        texts.get("metadata_schema"),
+        read_only == "true",
+    )
+
+
+def system_user() -> str | None:
+    """The operating system's name of who runs this, for the author of commits."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a number without a name, as in some containers
+        return None
+
+
+def refuse_unknown(given: Iterable[str], known: Iterable[str], what: str) -> None:
+    """Raise for a setting that is none: else a typo would be a default."""
+    names = list(known)
+    for name in sorted(set(given) - set(names)):
+        near = get_close_matches(name, names, n=1)
+        raise ConfigError(
+            f"{name} is no setting of {what}"
+            + (f"; is {near[0]} meant?" if near else f". There are: {', '.join(names)}.")
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ def examine(
 def _versions(session: Session, settings: SparkSettings) -> Iterator[Finding]:
     spark, java = session.spark.sql(_VERSIONS).toArrow().to_pylist()[0].values()
     yield Finding("Java", java)
-    yield Finding("Spark", f"{spark.partition(' ')[0]} at {settings.remote or settings.master}")
+    yield Finding("Spark", f"{spark.partition(' ')[0]} at {settings.address}")
 
 
 def _look_at_lake(lake: Attached, session: Session | None) -> Iterator[Finding]:

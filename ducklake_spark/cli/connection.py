@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ducklake_spark.catalog import Catalog
-from ducklake_spark.config import Attached
+from ducklake_spark.config import Attached, system_user
 from ducklake_spark.lake import Lake
 from ducklake_spark.session import SparkSettings
 from ducklake_spark.spec.names import backticked, fold
@@ -41,8 +41,16 @@ class Connection:
             self.spark,
             name=self.name,
             metadata_schema=self.metadata_schema,
-            author=self.author,
+            author=self.author or system_user(),
         )
+        try:
+            self._settle(lake)
+        except BaseException:
+            lake.close()
+            raise
+        return lake
+
+    def _settle(self, lake: Lake) -> None:
         for other in self.attached:
             lake.attach(
                 other.name,
@@ -53,4 +61,3 @@ class Connection:
             )
         if any(fold(schema.name) == fold(self.schema) for schema in lake.reader().schemas()):
             lake.execute(f"USE {backticked(self.name)}.{backticked(self.schema)}")
-        return lake

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from importlib import metadata
 from pathlib import Path
 
 from ducklake_spark.catalog import Catalog
@@ -138,40 +139,26 @@ def _parser() -> argparse.ArgumentParser:
         epilog="Without --catalog, a profile of dbt says which lake: profiles.yml is looked for "
         "as dbt does.",
     )
+    version = f"dbt-ducklake {metadata.version('dbt-ducklake')}"
+    parser.add_argument("--version", action="version", version=version)
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for name, run, summary in (
-        ("sql", _with_spark(_sql), "run statements, which semicolons end"),
-        ("shell", _with_spark(_shell), "type statements, each ended by a semicolon"),
-        ("snapshots", _without_spark(_snapshots), "the history of the lake, newest first"),
-        ("tables", _without_spark(_tables), "the tables and views of the lake"),
-    ):
+    for name, run, summary, options in _COMMANDS:
         command = commands.add_parser(name, help=summary, description=summary)
         command.set_defaults(run=run, master=None, remote=None)
-        _add_lake_options(command)
-        if name in ("sql", "shell"):
-            _add_spark_options(command)
-        _add_output_options(command)
-        if name == "sql":
-            command.add_argument("statements", help="the statements; - reads them from stdin")
-    summary = "the lake as an HTML page: sizes, history, what maintenance would gain"
-    report = commands.add_parser("report", help=summary, description=summary)
-    report.set_defaults(run=_without_spark(_report), master=None, remote=None)
-    _add_lake_options(report)
-    report.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        default=Path("lake-report.html"),
-        help="the page's file (default: lake-report.html)",
-    )
-    summary = "whether Java, Spark, the catalog and the data path are as they should be"
-    doctor = commands.add_parser("doctor", help=summary, description=summary)
-    doctor.set_defaults(run=_doctor)
-    _add_lake_options(doctor)
-    _add_spark_options(doctor)
-    summary = "let Spark start in half the time: archive the Java classes that it loads"
-    commands.add_parser("warm-up", help=summary, description=summary).set_defaults(run=_warm_up)
+        for add in options:
+            add(command)
     return parser
+
+
+def _add_statements(command: argparse.ArgumentParser) -> None:
+    command.add_argument("statements", help="the statements; - reads them from stdin")
+
+
+def _add_page(command: argparse.ArgumentParser) -> None:
+    file = Path("lake-report.html")
+    command.add_argument(
+        "-o", "--output", type=Path, default=file, help=f"the page's file (default: {file})"
+    )
 
 
 def _add_spark_options(command: argparse.ArgumentParser) -> None:
@@ -197,11 +184,33 @@ def _add_lake_options(command: argparse.ArgumentParser) -> None:
     where.add_argument("--profiles-dir", type=Path, help="the folder of profiles.yml")
 
 
+_SHOWN = (_add_lake_options, _add_output_options)
+_ON_SPARK = (_add_lake_options, _add_spark_options)
+_COMMANDS: tuple[tuple[str, _Command, str, Sequence[Callable[..., None]]], ...] = (
+    ("sql", _with_spark(_sql), "run statements, which semicolons end",
+     (*_ON_SPARK, _add_output_options, _add_statements)),
+    ("shell", _with_spark(_shell), "type statements, each ended by a semicolon",
+     (*_ON_SPARK, _add_output_options)),
+    ("snapshots", _without_spark(_snapshots), "the history of the lake, newest first", _SHOWN),
+    ("tables", _without_spark(_tables), "the tables and views of the lake", _SHOWN),
+    ("report", _without_spark(_report),
+     "the lake as an HTML page: sizes, history, what maintenance would gain",
+     (_add_lake_options, _add_page)),
+    ("doctor", _doctor,
+     "whether Java, Spark, the catalog and the data path are as they should be", _ON_SPARK),
+    ("warm-up", _warm_up,
+     "let Spark start in half the time: archive the Java classes that it loads", ()),
+)  # fmt: skip
+
+
 def _connection(given: argparse.Namespace) -> Connection:
     if given.catalog and (given.profile or given.target or given.profiles_dir):
         raise ConfigError("--catalog and a profile both name a lake.", hint="Give one of them.")
     if given.catalog:
         found = Connection(given.catalog, given.data_path, given.metadata_schema)
+    elif given.data_path or given.metadata_schema:
+        raise ConfigError("--data-path and --metadata-schema say more of the lake that --catalog "
+                          "names.", hint="Name it, or have the profile say both.")  # fmt: skip
     else:
         found = read_profile(given.profile, given.target, given.profiles_dir)
     spark = replace(

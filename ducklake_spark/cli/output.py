@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, TextIO
 
-from ducklake_spark.spec.sizes import size_text
+from ducklake_spark.spec.sizes import count_text, size_text
 from ducklake_spark.sql import Outcome, Result
 
 FORMATS = ("table", "csv", "json")
@@ -32,17 +32,16 @@ def show_rows(names: Sequence[str], rows: Sequence[Sequence[Any]], shape: str, l
     if len(rows) > limit:
         print(f"There are more than {limit} rows: see --limit.", file=sys.stderr)  # noqa: T201
     elif shape == "table":
-        print(count_text(rows))  # noqa: T201
+        print(count_text(len(rows), "row"))  # noqa: T201
 
 
 def outcome_text(outcome: Outcome) -> str:
     """What a statement did, in a line."""
     counts = {"inserted": outcome.rows_inserted, "updated": outcome.rows_updated,
               "deleted": outcome.rows_deleted}  # fmt: skip
-    parts = [f"{count:,} rows {what}" for what, count in counts.items() if count]
+    parts = [f"{count_text(count, 'row')} {what}" for what, count in counts.items() if count]
     if outcome.files:
-        size = size_text(outcome.bytes)
-        parts.append(f"{outcome.files:,} file{'s' if outcome.files > 1 else ''} of {size}")
+        parts.append(f"{count_text(outcome.files, 'file')} of {size_text(outcome.bytes)}")
     if outcome.snapshot_id is not None:
         parts.append(f"snapshot {outcome.snapshot_id}")
     return f"{outcome.operation}: {', '.join(parts)}" if parts else outcome.operation
@@ -72,11 +71,6 @@ def table_text(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
     top, under, bottom = rule("┌", "┬", "┐"), rule("├", "┼", "┤"), rule("└", "┴", "┘")
     return "\n".join([top, line(header), under, *map(line, cells), bottom])
-
-
-def count_text(rows: Sequence[Any]) -> str:
-    """How many rows there are."""
-    return f"{len(rows)} row{'' if len(rows) == 1 else 's'}"
 
 
 def _is_number(value: object) -> bool:

@@ -12,10 +12,15 @@ import yaml
 from jinja2.sandbox import SandboxedEnvironment
 
 from ducklake_spark.cli.connection import Connection
-from ducklake_spark.config import Attached
+from ducklake_spark.config import parse_attached, refuse_unknown
 from ducklake_spark.errors import ConfigError
 from ducklake_spark.session import SparkSettings
 
+# Those of dbt's adapter, and the two that are dbt's own.
+SETTINGS = (
+    "type", "threads", "catalog", "data_path", "metadata_schema", "database", "schema",
+    "spark_master", "spark_remote", "spark_config", "attach", "author",
+)  # fmt: skip
 _HINT = "Name a lake with --catalog, or see --profile, --target and --profiles-dir."
 
 
@@ -115,15 +120,16 @@ def _connection(output: Mapping[str, Any], where: str) -> Connection:
     kind = output.get("type")
     if kind != "ducklake":
         raise ConfigError(f"{where} is of type {kind!r} and not ducklake.", hint=_HINT)
+    refuse_unknown(output, SETTINGS, where)
     config = output.get("spark_config") or {}
     attach = output.get("attach") or []
     if not isinstance(config, dict) or not isinstance(attach, list):
         raise ConfigError(f"{where}: spark_config is a mapping, and attach is a list.")
     return Connection(
-        str(output.get("catalog") or output.get("path") or "sqlite:lake/catalog.sqlite"),
+        str(output.get("catalog") or "sqlite:lake/catalog.sqlite"),
         _text(output.get("data_path")),
         _text(output.get("metadata_schema")),
-        str(output.get("database") or output.get("name") or "lake"),
+        str(output.get("database") or "lake"),
         str(output.get("schema") or "main"),
         _text(output.get("author")),
         SparkSettings(
@@ -131,19 +137,7 @@ def _connection(output: Mapping[str, Any], where: str) -> Connection:
             _text(output.get("spark_remote")),
             {str(key): _setting(value) for key, value in config.items()},
         ),
-        tuple(_attached(entry, where) for entry in attach),
-    )
-
-
-def _attached(entry: object, where: str) -> Attached:
-    if not isinstance(entry, dict) or not {"database", "catalog"} <= set(entry):
-        raise ConfigError(f"{where}: each entry of attach has a database and a catalog.")
-    return Attached(
-        str(entry["database"]),
-        str(entry["catalog"]),
-        _text(entry.get("data_path")),
-        _text(entry.get("metadata_schema")),
-        _setting(entry.get("read_only", False)).lower() == "true",
+        tuple(parse_attached(entry) for entry in attach),
     )
 
 

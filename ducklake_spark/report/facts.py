@@ -12,7 +12,7 @@ from statistics import median
 from ducklake_spark.catalog import Catalog
 from ducklake_spark.catalog.usage import SIZE_CLASSES, LakeUsage, TableUsage
 from ducklake_spark.spec.model import Commit
-from ducklake_spark.spec.sizes import size_text
+from ducklake_spark.spec.sizes import count_text, size_text
 
 _LATEST = 200
 # Files below this are worth merging where a table has several of them.
@@ -149,32 +149,32 @@ def _gains(usage: LakeUsage) -> tuple[Gain, ...]:
         Gain(
             "Small files",
             small,
-            f"{small:,} files fewer, if those below 10 MB are merged",
+            f"{count_text(small, 'file')} fewer, if those below 10 MB are merged",
             "merge_adjacent_files()",
         ),
         Gain(
             "Deleted rows",
             deleted,
-            f"{deleted:,} rows still stored that readers must leave out",
+            f"{count_text(deleted, 'row')} still stored that readers must leave out",
             "rewrite_data_files()",
         ),
         Gain(
             "Inlined rows",
             inlined,
-            f"{inlined:,} rows in the catalog that could be in files",
+            f"{count_text(inlined, 'row')} in the catalog that could be in files",
             "flush_inlined_data()",
         ),
         Gain(
             "Old snapshots",
             usage.old_files and older,
-            f"{usage.old_files:,} files of {size_text(usage.old_bytes)} that only older snapshots "
-            "need",
+            f"{count_text(usage.old_files, 'file')} of {size_text(usage.old_bytes)} that only "
+            "older snapshots need",
             "expire_snapshots(older_than => '7 days')",
         ),
         Gain(
             "Scheduled files",
             usage.scheduled_files,
-            f"{usage.scheduled_files:,} files that nobody needs any more",
+            f"{count_text(usage.scheduled_files, 'file')} that nobody needs any more",
             "cleanup_old_files(older_than => '7 days')",
         ),
     )

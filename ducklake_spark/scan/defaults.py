@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from ducklake_spark.errors import UnsupportedFeatureError
-from ducklake_spark.scan.types import spark_type_of
+from ducklake_spark.scan.types import Conversion, converted, spark_type_of
 from ducklake_spark.spec.model import Column, DataFile
 from ducklake_spark.spec.values import INFINITY, parse_text
 
@@ -54,27 +54,13 @@ def missing_in(
 
 def filled(stored: Expression, column: Column, missing: Collection[int]) -> Expression:
     """A stored value with the defaults of the fields that its file lacks."""
-    if not any(part.id in missing for part in column.walk()):
-        return stored
-    match column.type.name:
-        case "list":
-            element = column.children[0]
-            return F.transform(stored, lambda item: filled(item, element, missing))
-        case "map":
-            key, value = column.children
-            pairs = F.transform(
-                F.map_entries(stored),
-                lambda pair: F.struct(
-                    filled(pair["key"], key, missing).alias("key"),
-                    filled(pair["value"], value, missing).alias("value"),
-                ),
-            )
-            return F.map_from_entries(pairs)
-        case "struct":
-            fields = [filled(stored[c.name], c, missing).alias(c.name) for c in column.children]
-            return F.when(stored.isNotNull(), F.struct(*fields))
-        case _:
-            return stored_default(column, spark_type_of(column).stored)
+
+    def default_of(leaf: Column) -> Conversion | None:
+        if leaf.id not in missing:
+            return None
+        return lambda _: stored_default(leaf, spark_type_of(leaf).stored)
+
+    return converted(stored, column, default_of)
 
 
 def _is_known_to_spark(column: Column) -> bool:

@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 
 from ducklake_spark.errors import ConfigError
 from ducklake_spark.session.archive import JAVA_OPTIONS, archive_path, with_archive
+from ducklake_spark.session.connect import reach, without_token
 from ducklake_spark.session.launch import quiet_start
 
 _WRITES_FIELD_IDS = "spark.sql.parquet.fieldId.write.enabled"
@@ -58,8 +59,13 @@ class SparkSettings:
     """Where Spark runs: a master to start in this process, or a Connect server to talk to."""
 
     master: str = "local[*]"
-    remote: str | None = None
-    config: Mapping[str, str] = field(default_factory=dict)
+    remote: str | None = field(default=None, repr=False)  # may hold a token
+    config: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def address(self) -> str:
+        """Where that Spark is, to show to people."""
+        return without_token(self.remote) if self.remote else self.master
 
 
 class Session:
@@ -101,9 +107,12 @@ class Session:
 
     @classmethod
     def _reached(cls, settings: SparkSettings) -> Session:
-        # Not one that the process has already: this one is ours to close.
-        spark = SparkSession.builder.remote(settings.remote or "").create()
-        session = cls(spark, settings.config)
+        spark = reach(settings.remote or "")
+        try:
+            session = cls(spark, settings.config)
+        except BaseException:
+            spark.stop()
+            raise
         session._opened_here = spark
         return session
 

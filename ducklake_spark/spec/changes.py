@@ -1,4 +1,4 @@
-"""The grammar of ``ducklake_snapshot_changes.changes_made`` (FORMAT 1.5).
+"""The grammar of ``ducklake_snapshot_changes.changes_made``.
 
 Whoever writes a token another client cannot parse breaks that client's commits (rule 14).
 """

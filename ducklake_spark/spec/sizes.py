@@ -1,4 +1,4 @@
-"""Sizes as people read them."""
+"""Sizes and counts as people read them."""
 
 from __future__ import annotations
 
@@ -12,3 +12,8 @@ def size_text(count: float) -> str:
             return f"{count:.3g} {unit}"
         count /= 1000
     return f"{count:.3g} {_UNITS[-1]}"
+
+
+def count_text(count: int, of: str) -> str:
+    """A number of things: `1 row`, `2,000 rows`."""
+    return f"{count:,} {of}{'' if count == 1 else 's'}"

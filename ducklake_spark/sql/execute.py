@@ -37,6 +37,7 @@ from ducklake_spark.sql.statements import (
     Explain,
     Insert,
     Merge,
+    OnRelation,
     Query,
     Rollback,
     Show,
@@ -48,22 +49,6 @@ from ducklake_spark.sql.statements import (
 )
 from ducklake_spark.sql.tokens import quoted
 from ducklake_spark.sql.workspace import Relation, Work, Workspace
-
-OnRelation = (
-    CreateFunction
-    | DropFunction
-    | CreateTable
-    | CreateView
-    | Drop
-    | Alter
-    | Comment
-    | Insert
-    | Delete
-    | Update
-    | Merge
-    | Truncate
-    | Describe
-)
 
 
 @dataclass(slots=True)

@@ -309,17 +309,12 @@ class Call:
     arguments: tuple[tuple[str | None, str], ...]
 
 
-Statement = (
-    Query
-    | SparkCommand
-    | Explain
-    | CreateFunction
+# Those on one relation, which may be the lake's or Spark's own.
+OnRelation = (
+    CreateFunction
     | DropFunction
-    | CreateSchema
-    | DropSchema
     | CreateTable
     | CreateView
-    | CreateTemporaryView
     | Drop
     | Alter
     | Comment
@@ -328,11 +323,20 @@ Statement = (
     | Update
     | Merge
     | Truncate
+    | Describe
+)
+Statement = (
+    OnRelation
+    | Query
+    | SparkCommand
+    | Explain
+    | CreateSchema
+    | DropSchema
+    | CreateTemporaryView
     | Begin
     | Commit
     | Rollback
     | Use
     | Show
-    | Describe
     | Call
 )

@@ -1,4 +1,4 @@
-"""A commit that lands at any step of another one is never overlooked (RELIABILITY, property 6)."""
+"""A commit that lands at any step of another one is never overlooked."""
 
 from __future__ import annotations
 

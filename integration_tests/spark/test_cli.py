@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ducklake_spark.cli import main
+from ducklake_spark.config import system_user
 from ducklake_spark.session import Session
 from support.lakes import LakeAddress, file_lake
 from support.oracle import Oracle
@@ -47,7 +48,9 @@ def test_statements(lake: LakeAddress, capsys: pytest.CaptureFixture[str]) -> No
     assert run(lake, "tables", "--format", "csv") == 0
     assert capsys.readouterr().out == "schema,name,kind\nmain,t,table\n"
     assert run(lake, "snapshots", "--format", "csv", "--limit", "1") == 0
-    assert "created_table" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "created_table" in out
+    assert (system_user() or "") in out
 
 
 def test_statements_from_stdin(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-DOCS = Path(__file__).parents[2] / "docs"
+_ROOT = Path(__file__).parents[2]
 _BLOCK = re.compile(r'^```(\w+) title="([^"]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 
 
@@ -23,6 +23,6 @@ class Example:
 
 def examples() -> Iterator[Example]:
     """All blocks that have a title, page by page."""
-    for page in sorted(DOCS.glob("*.md")):
+    for page in (_ROOT / "README.md", *sorted((_ROOT / "docs").glob("*.md"))):
         for language, title, text in _BLOCK.findall(page.read_text(encoding="utf-8")):
             yield Example(page.name, language, title, text)

@@ -55,7 +55,7 @@ def test_long_values_are_cut(capsys: pytest.CaptureFixture[str]) -> None:
         (Outcome("BEGIN"), "BEGIN"),
         (
             Outcome("MERGE", 1, 2000, 3, 2, 1_500_000, 7),
-            "MERGE: 1 rows inserted, 2,000 rows updated, 3 rows deleted, 2 files of 1.5 MB, "
+            "MERGE: 1 row inserted, 2,000 rows updated, 3 rows deleted, 2 files of 1.5 MB, "
             "snapshot 7",
         ),
         (Outcome("INSERT", 5, files=1, bytes=10), "INSERT: 5 rows inserted, 1 file of 10 B"),

@@ -29,6 +29,9 @@ shop:
       author: me
       attach:
         - {database: other, catalog: "sqlite:other.sqlite", read_only: true}
+    typo:
+      type: ducklake
+      catalogue: sqlite:elsewhere.sqlite
     odd:
       type: duckdb
 other:
@@ -94,7 +97,8 @@ def test_where_it_is_looked_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -
     [
         (None, None, "several profiles.*shop, other"),
         ("nope", None, "no profile 'nope'.*shop, other"),
-        ("shop", "nope", "no output 'nope'.*dev, full, odd"),
+        ("shop", "nope", "no output 'nope'.*dev, full, typo, odd"),
+        ("shop", "typo", "catalogue is no setting of shop.typo .*; is catalog meant"),
         ("shop", "odd", "of type 'duckdb' and not ducklake"),
         ("shop", "full", "environment variable SHOP_PASSWORD"),
         ("other", None, "cannot be filled in: 'nope' is undefined"),
@@ -111,6 +115,7 @@ def test_what_is_wrong_is_told(profile: str | None, target: str | None, message:
         (["tables", "--profile", "nope"], "no profile 'nope'"),
         (["tables", "--profiles-dir", "empty"], "no profiles.yml"),
         (["sql", "SELECT 1", "--catalog", "x", "--profile", "shop"], "both name a lake"),
+        (["tables", "--data-path", "x", "--profile", "shop"], "the lake that --catalog names"),
         (["snapshots", "--catalog", "mysql:x"], "MySQL"),
     ],
 )

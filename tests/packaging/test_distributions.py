@@ -16,6 +16,7 @@ PACKAGED = ("dbt", "ducklake_spark")
 KEY_FILES = {
     "dbt/adapters/ducklake/__init__.py",
     "dbt/adapters/ducklake/__version__.py",
+    "dbt/adapters/ducklake/py.typed",
     "dbt/include/ducklake/__init__.py",
     "dbt/include/ducklake/dbt_project.yml",
     "ducklake_spark/__init__.py",

@@ -17,6 +17,7 @@ from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 from dbt_common.invocation import get_invocation_id
 
 from ducklake_spark.errors import CommitConflictError, DuckLakeError
+from ducklake_spark.spec.sizes import count_text, size_text
 
 
 @dataclass
@@ -84,7 +85,8 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         files = sum(outcome.files for outcome in outcomes)
         size = sum(outcome.bytes for outcome in outcomes)
         code = outcomes[-1].operation
-        done = f" ({rows:,} rows, {files} files, {_size(size)})" if rows or files else ""
+        counts = [count_text(rows, "row"), count_text(files, "file"), size_text(size)]
+        done = f" ({', '.join(counts)})" if rows or files else ""
         response = DuckLakeAdapterResponse(
             _message=f"{code}{done}",
             code=code,
@@ -144,11 +146,3 @@ class DuckLakeConnectionManager(SQLConnectionManager):
     def cleanup_all(self) -> None:
         super().cleanup_all()
         self._engine.close()
-
-
-def _size(count: int) -> str:
-    """A number of bytes as a person reads it."""
-    for power, unit in reversed(list(enumerate(("KB", "MB", "GB", "TB"), start=1))):
-        if count >= 1000**power:
-            return f"{count / 1000**power:.1f} {unit}"
-    return f"{count} bytes"

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
 from typing import Any
 
 from dbt.adapters.contracts.connection import Credentials
 from dbt_common.dataclass_schema import ValidationError
 from dbt_common.exceptions import DbtRuntimeError
 
-from ducklake_spark.config import Attached, parse_catalog
+from ducklake_spark.config import (
+    Attached,
+    parse_attached,
+    parse_catalog,
+    refuse_unknown,
+    system_user,
+)
 from ducklake_spark.errors import ConfigError
-from ducklake_spark.session import SparkSettings
+from ducklake_spark.session import SparkSettings, without_token
 from ducklake_spark.spec.names import fold
 
-_SHAPES = {"spark_config": "a mapping of Spark's settings", "attach": "a list of lakes"}
-_OF_ATTACHED = {"database", "catalog", "data_path", "metadata_schema", "read_only"}
+_SHAPES = {
+    "spark_config": "a mapping of Spark's settings",
+    "attach": "a list of mappings, one for each lake",
+}
 
 
 @dataclass
@@ -45,25 +51,14 @@ class DuckLakeCredentials(Credentials):
             name = next((str(part) for part in error.path), "profile")
             wanted = _SHAPES.get(name, "a text")
             # Its kind alone: the value may hold a password.
-            kind = type(data.get(name)).__name__
+            kind = type(error.instance).__name__
             raise DbtRuntimeError(f"{name} must be {wanted}, not {kind}.") from error
-        known = [setting.name for setting in fields(cls)]
-        for name in sorted(set(data) - set(known)):
-            near = get_close_matches(name, known, n=1)
-            raise DbtRuntimeError(
-                f"{name} is no setting of a ducklake profile"
-                + (f"; is {near[0]} meant?" if near else f". There are: {', '.join(known)}.")
-            )
+        try:
+            refuse_unknown(data, [setting.name for setting in fields(cls)], "a ducklake profile")
+        except ConfigError as error:
+            raise DbtRuntimeError(str(error)) from error
 
     def __post_init__(self) -> None:
-        for other in self.attach:
-            unknown = set(other) - _OF_ATTACHED
-            if unknown or not {"database", "catalog"} <= set(other):
-                raise DbtRuntimeError(
-                    "Each entry of the profile's attach needs a database and a catalog, and may "
-                    "have data_path, metadata_schema and read_only"
-                    + (f"; it has {', '.join(sorted(unknown))}." if unknown else ".")
-                )
         names = [self.database, *(other.name for other in self.attached)]
         if len({fold(name) for name in names}) < len(names):
             raise DbtRuntimeError(
@@ -85,23 +80,17 @@ class DuckLakeCredentials(Credentials):
         return self.database
 
     @property
-    def commit_author(self) -> str:
+    def commit_author(self) -> str | None:
         """Who the snapshots say made them."""
-        return self.author or getpass.getuser()
+        return self.author or system_user()
 
     @property
     def attached(self) -> list[Attached]:
         """The lakes beside the profile's own."""
-        return [
-            Attached(
-                other["database"],
-                other["catalog"],
-                other.get("data_path"),
-                other.get("metadata_schema"),
-                bool(other.get("read_only", False)),
-            )
-            for other in self.attach
-        ]
+        try:
+            return [parse_attached(other) for other in self.attach]
+        except ConfigError as error:
+            raise DbtRuntimeError(str(error)) from error
 
     @property
     def spark_settings(self) -> SparkSettings:
@@ -116,6 +105,7 @@ class DuckLakeCredentials(Credentials):
         """What `dbt debug` prints and `target` gives to models: nothing that holds a password."""
         shown = {
             "catalog": _without_secrets(self.catalog),
+            "spark_remote": self.spark_remote and without_token(self.spark_remote),
             "attach": [other.name for other in self.attached],
         }
         for key, value in super().connection_info(with_aliases=with_aliases):

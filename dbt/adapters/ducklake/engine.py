@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 from dbt.adapters.ducklake.credentials import DuckLakeCredentials
 from dbt.adapters.exceptions.connection import FailedToConnectError
@@ -13,7 +12,6 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from ducklake_spark import Lake
 from ducklake_spark.catalog import Catalog, LakeReader
-from ducklake_spark.config import SqliteAddress, parse_catalog
 from ducklake_spark.errors import DuckLakeError
 from ducklake_spark.session import Session
 
@@ -42,13 +40,9 @@ class Engine:
 
     def _open(self) -> dict[str, Catalog]:
         mine = self.credentials
-        address = parse_catalog(mine.catalog)
-        if isinstance(address, SqliteAddress) and mine.catalog == type(mine).catalog:
-            # The profile that says nothing: its folder is ours to make.
-            Path(address.path).parent.mkdir(exist_ok=True)
         opened = {
             mine.database: Catalog.open(
-                address,
+                mine.catalog,
                 data_path=mine.data_path,
                 metadata_schema=mine.metadata_schema,
                 author=mine.commit_author,

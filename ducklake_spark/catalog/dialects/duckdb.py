@@ -49,7 +49,8 @@ from ducklake_spark.errors import (
 try:
     import duckdb
 except ImportError as error:
-    raise MissingExtraError("A DuckDB catalog file", "duckdb") from error
+    what = "A catalog in a DuckDB file (one without sqlite: or postgres:)"
+    raise MissingExtraError(what, "duckdb") from error
 
 _OPEN_TIMEOUT_S = 10.0
 _MAGIC = b"DUCK"

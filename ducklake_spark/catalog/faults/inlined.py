@@ -1,4 +1,4 @@
-"""Faults of the tables that hold inlined rows (FORMAT 1.16)."""
+"""Faults of the tables that hold inlined rows."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@
     batch_size='day',
     lookback=1,
     begin=(modules.datetime.datetime.now(modules.pytz.utc) - modules.datetime.timedelta(days=5)).strftime('%Y-%m-%d'),
-    partitioned_by=['month(viewed_at)', 'day(viewed_at)']
+    partitioned_by=['year(viewed_at)', 'month(viewed_at)', 'day(viewed_at)']
 ) }}
 -- A batch is a day: each run does yesterday and today again, and a day can be done alone.
 
