@@ -16,7 +16,7 @@ from ducklake_spark.scan.decode import is_infinite
 from ducklake_spark.scan.types import spark_type_of
 from ducklake_spark.spec.model import Column, NewDataFile, PartitionField, SortKey, Table
 from ducklake_spark.spec.names import backticked
-from ducklake_spark.spec.partitions import key_names, partition_directory, partition_value
+from ducklake_spark.spec.partitions import partition_directory, partition_value
 from ducklake_spark.spec.paths import is_remote
 from ducklake_spark.storage.footers import bound_of
 
@@ -35,7 +35,8 @@ def laid_out(
     """
     columns = {column.id: column for column in table.columns}
     keys = [(key, columns[key.column_id]) for key in table.partition_fields]
-    names = [f"__{name}" for name in key_names([(k.transform, c.name) for k, c in keys])]
+    # Not the columns' own names: Spark reads those of a hint as SQL.
+    names = [f"_ducklake_partition_{at}" for at in range(len(keys))]
     for name, (key, column) in zip(names, keys, strict=True):
         frame = frame.withColumn(name, partition_key(key, column))
     if names:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,14 @@ def test_partitions_in_a_time_zone_that_changes_its_clocks(on: SqlLake, key: str
     assert not on.duck("FROM ours EXCEPT FROM theirs")
     (first,) = on.duck("SELECT count(*) FROM ours WHERE ts = '2024-03-10 02:30:00'")
     assert first == (1,)
+
+
+@pytest.mark.parametrize("name", ["p q", "a.b", "it's", "select", "x`y", "é"])
+def test_partitions_by_columns_of_odd_names(on: SqlLake, name: str) -> None:
+    spelled = "`" + name.replace("`", "``") + "`"
+    on.run(f"CREATE TABLE t (i INT, {spelled} STRING) PARTITIONED BY ({spelled}, bucket(2, i))")
+    on.run("INSERT INTO t VALUES (1, 'a'), (2, NULL)", f"UPDATE t SET {spelled} = 'b' WHERE i = 2")
+    assert on.same("SELECT * FROM t") == [(1, "a"), (2, "b")]
 
 
 def test_bytes_that_are_no_text_are_partitions_of_their_own(on: SqlLake) -> None:
@@ -102,7 +111,9 @@ def test_rows_that_spark_wrote_on_another_machine_are_not_lost(
     on: SqlLake, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     elsewhere = f"{tmp_path}/elsewhere/"
-    monkeypatch.setattr("ducklake_spark.write.stage.hadoop_path", lambda _: elsewhere)
+    # Its name in the package is a function's.
+    stage = importlib.import_module("ducklake_spark.write.stage")
+    monkeypatch.setattr(stage, "hadoop_path", lambda _: elsewhere)
     on.run("CREATE TABLE t (i INT)")
     with pytest.raises(ConfigError, match="cannot be seen from here"):
         on.run("INSERT INTO t VALUES (1)")
