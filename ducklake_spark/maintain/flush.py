@@ -33,9 +33,10 @@ from ducklake_spark.spec.model import (
     Table,
 )
 from ducklake_spark.spec.names import QualifiedName
-from ducklake_spark.spec.partitions import partition_directory, partition_value
+from ducklake_spark.spec.partitions import partition_value
 from ducklake_spark.spec.stats import ColumnStats
 from ducklake_spark.spec.types import FLOATS
+from ducklake_spark.write.layout import partition_folder
 from ducklake_spark.write.move import TARGET, stage_moved
 
 _NAME = "flush_inlined_data"
@@ -127,8 +128,7 @@ def _move(
         ],
     )
     options = reader.options(table)
-    hive = options.get("hive_file_pattern", "true") == "true"
-    directories = [_directory(table, bundle) if hive else "" for bundle in bundles]
+    directories = [partition_folder(table, bundle.partition_values, options) for bundle in bundles]
     files = stage_moved(frame, table, live.columns, directories, options)
     written += [file.path for file in files.values()]
     for at, bundle in enumerate(bundles):
@@ -184,11 +184,3 @@ def _values(row: InlinedRow, keys: Sequence[PartitionField], live: InlinedLives)
         partition_value(key.transform, row.values[key.column_id], types[key.column_id])
         for key in keys
     )
-
-
-def _directory(table: Table, bundle: _Bundle) -> str:
-    if not bundle.partition_values:
-        return ""
-    names = {column.id: column.name for column in table.columns}
-    keys = [(key.transform, names[key.column_id]) for key in table.partition_fields]
-    return partition_directory(keys, bundle.partition_values)

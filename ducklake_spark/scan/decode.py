@@ -129,6 +129,25 @@ def _micros_of(day: Expression) -> Expression:
     return F.when(is_infinite, infinity).otherwise(number * F.lit(_DAY))
 
 
+def micros_of(shown: Expression) -> Expression:
+    """A timestamp without a zone as microseconds after 1970, whatever zone Spark is in.
+
+    Spark's own functions take it for a time of the session's zone, where some times do not exist.
+    """
+    return F.unix_micros(F.concat(shown.cast("string"), F.lit("Z")).cast("timestamp_ltz"))
+
+
+def is_infinite(shown: Expression, type_name: str) -> Expression:
+    """Whether a date or a timestamp, with a zone or without one, is no moment of the calendar."""
+    match type_name:
+        case "date":
+            return F.abs(F.unix_date(shown)) >= _INFINITE_DAYS
+        case "timestamptz":
+            return F.abs(F.unix_micros(shown)) >= _INFINITY
+    first, last = (from_micros(F.lit(sign * (_INFINITY - 1))) for sign in (-1, 1))
+    return ~shown.between(first, last)
+
+
 def whole_number(stored: Expression) -> Expression:
     """A double without a fraction as a decimal of all its digits.
 

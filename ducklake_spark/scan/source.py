@@ -16,7 +16,7 @@ from pyspark.sql.types import StructType
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import DataFile
 from ducklake_spark.spec.names import uuid7
-from ducklake_spark.storage.hadoop import hadoop_uri
+from ducklake_spark.storage.hadoop import hadoop_path, hadoop_uri
 
 
 def read_files(session: Session, files: Mapping[int, DataFile], schema: StructType) -> DataFrame:
@@ -27,7 +27,7 @@ def read_files(session: Session, files: Mapping[int, DataFile], schema: StructTy
     """
     folder = _manifest(session.scratch, files)
     reader = session.spark.read.schema(schema).option("recursiveFileLookup", "true")
-    return reader.parquet(str(folder))
+    return reader.parquet(hadoop_path(str(folder)))
 
 
 def _manifest(scratch: Path, files: Mapping[int, DataFile]) -> Path:

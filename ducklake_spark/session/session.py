@@ -34,6 +34,11 @@ _REQUIRED = {
     # A column read from a lake carries its id there into the frame: in another table it is another
     # column's. What Spark writes is found by name, through the table's mapping.
     _WRITES_FIELD_IDS: "false",
+    # Spark's other reader shows NULL for the default of a column that a file lacks.
+    "spark.sql.parquet.enableVectorizedReader": "true",
+    "spark.sql.parquet.enableNestedColumnVectorizedReader": "true",
+    # Lists as Hive of old had them stop DuckDB with an internal error.
+    "spark.sql.parquet.writeLegacyFormat": "false",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
@@ -143,6 +148,14 @@ class Session:
         if writes_field_ids:
             other.spark.conf.set(_WRITES_FIELD_IDS, "true")
         return other
+
+    def keep_settings(self) -> list[str]:
+        """Set again what must hold and was changed since; the keys of that."""
+        now = self.spark.conf.getAll
+        changed = [k for k, value in _REQUIRED.items() if now.get(k, "").lower() != value.lower()]
+        for key in changed:
+            self.spark.conf.set(key, _REQUIRED[key])
+        return changed
 
     @property
     def is_connect(self) -> bool:

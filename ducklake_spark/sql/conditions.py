@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from itertools import chain
@@ -29,11 +29,19 @@ from ducklake_spark.spec.predicates import (
     Predicate,
     StartsWith,
 )
-from ducklake_spark.spec.types import FLOATS, SIGNED, UNSIGNED, DataType
+from ducklake_spark.spec.types import (
+    FLOATS,
+    MAX_DECIMAL_PRECISION,
+    SIGNED,
+    UNSIGNED,
+    DataType,
+    Primitive,
+)
 from ducklake_spark.spec.values import format_text, to_physical
 
 _ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d:\d\d(?:\.\d{1,6})?)?")
 _EXACT_IN_DOUBLE = 2**53
+_DIGITS_OF_INT, _DIGITS_OF_BIGINT = 10, 20
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
 
 
@@ -147,12 +155,29 @@ def _tested(test: Test, column: Column, time_zone: str) -> Predicate | None:
     values = [_constant(node, column.type, time_zone) for node in test.values]
     if any(value is None for value in values):
         return None
+    if column.type.name == "decimal" and not _are_compared_exactly(values, column.type):
+        return None
     if operator == "in":
         return OneOf(column_id, tuple(values))
     if column.type.name == "uuid" and operator != "=":
         return None  # Spark compares their texts
     compared: Operator = operator  # type: ignore[assignment]
     return Comparison(column_id, compared, values[0])
+
+
+def _are_compared_exactly(numbers: Sequence[Decimal], data_type: DataType) -> bool:
+    """Whether a decimal holds all digits of the column and of the numbers: else Spark rounds."""
+    if not isinstance(data_type, Primitive):
+        return False
+    scale = data_type.scale or 0
+    wholes, scales = [(data_type.precision or MAX_DECIMAL_PRECISION) - scale], [scale]
+    for number in numbers:
+        _, digits, exponent = number.as_tuple()
+        scales.append(-int(exponent))
+        wholes.append(len(digits) + int(exponent))
+        if not exponent:  # an integer, of which only the type may count
+            wholes.append(_DIGITS_OF_INT if abs(number) < 2**31 else _DIGITS_OF_BIGINT)
+    return max(wholes) + max(scales) <= MAX_DECIMAL_PRECISION
 
 
 def _same_when_widened(data_type: DataType, time_zone: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from ducklake_spark.errors import AlreadyExistsError, NotFoundError
+from ducklake_spark.errors import AlreadyExistsError, ConfigError, NotFoundError
 from ducklake_spark.sql import change, define, inform, macros
 from ducklake_spark.sql.arguments import Given, evaluated
 from ducklake_spark.sql.failures import SPARK_ERRORS, query_error
@@ -47,7 +47,7 @@ from ducklake_spark.sql.statements import (
     Update,
     Use,
 )
-from ducklake_spark.sql.tokens import quoted
+from ducklake_spark.sql.tokens import Cursor, quoted
 from ducklake_spark.sql.workspace import Relation, Work, Workspace
 
 
@@ -99,11 +99,26 @@ class Executor:
 
     def _sparks(self, scope: Scope, command: SparkCommand) -> DataFrame:
         if command.query_at is None:
-            return scope.run(Spliced(command.text, command.text))
+            frame = scope.run(Spliced(command.text, command.text))
+            self._keep_settings(command.text)
+            return frame
         at = command.query_at
         inner = scope.splice(command.text[at:])
         moved = [Edit(e.start + at, e.end + at, e.text) for e in inner.edits]
         return scope.run(spliced(command.text, moved))
+
+    def _keep_settings(self, command: str) -> None:
+        """What reading and writing rely on stands after a RESET, and no SET may change it."""
+        cursor = Cursor(command)
+        is_set = cursor.accept("SET")
+        if not is_set and not cursor.accept("RESET"):
+            return
+        changed = self.workspace.session.keep_settings()
+        if is_set and changed:
+            raise ConfigError(
+                f"{', '.join(changed)} cannot be set: reading and writing a lake relies on it.",
+                hint="What it was before holds on. Other settings are yours to choose.",
+            )
 
     def _describe(self, scope: Scope, wanted: Describe, text: str) -> DataFrame:
         if wanted.query is not None or self._is_ours(scope, wanted, wanted.name):

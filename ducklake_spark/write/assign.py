@@ -137,6 +137,8 @@ class _Assignment:
             )
         fitted = value if given == wanted else value.cast(wanted)
         fitted = _in_range(fitted, column)
+        if column.type.name == "uuid":  # one text for each, as DuckDB shows it and hashes it
+            fitted = F.lower(fitted)
         is_one = _IS_TEXT_OF.get(column.type.name)
         if is_one is None:
             return fitted

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import pandas_udf
 
 from ducklake_spark.errors import UnsupportedFeatureError
+from ducklake_spark.scan.decode import micros_of
 from ducklake_spark.spec.model import Column
 from ducklake_spark.spec.partitions import bucket_of
 from ducklake_spark.spec.types import SIGNED, UNSIGNED, DataType, Primitive
@@ -38,8 +39,7 @@ def _hash_input(value: Expression, column: Column) -> tuple[Expression, DataType
         case "timestamptz":
             return F.unix_micros(value), _INTEGER
         case "timestamp":
-            epoch = F.lit("1970-01-01").cast("timestamp_ntz")
-            return F.timestamp_diff("MICROSECOND", epoch, value), _INTEGER
+            return micros_of(value), _INTEGER
         case name if name in UNSIGNED or name in ("varchar", "json", "uuid"):
             return value.cast("string"), _TEXT
         case "blob":
@@ -47,7 +47,10 @@ def _hash_input(value: Expression, column: Column) -> tuple[Expression, DataType
         case "decimal" if isinstance(data_type, Primitive):
             scale, precision = data_type.scale or 0, data_type.precision or 38
             if precision > _MAX_INTEGER_PRECISION:
-                return value.cast("string"), _TEXT
+                text = value.cast("string")
+                # DuckDB writes no zero before the point where the type has no digit there.
+                bare = F.regexp_replace(text, r"^(-?)0\.", "$1.")
+                return bare if precision == scale else text, _TEXT
             return (value * F.lit(10**scale)).cast("bigint"), _INTEGER
         case _:
             raise UnsupportedFeatureError(

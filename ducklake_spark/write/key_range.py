@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -33,12 +35,21 @@ def key_range(source: DataFrame, keys: Mapping[str, Column]) -> Predicate | None
         for at, name in enumerate(usable)
         for label, bound in (("low", F.min), ("high", F.max))
     ]
-    row = source.agg(*bounds).toArrow().to_pylist()[0]
+    row = source.agg(*bounds).toArrow()
     demands: list[Predicate] = []
     for at, column in enumerate(usable.values()):
-        low, high = row[f"low{at}"], row[f"high{at}"]
+        low, high = (_physical(row[f"{label}{at}"], column) for label in ("low", "high"))
         if low is None:
             continue  # an empty source; what it means is for the join to say
-        demands.append(Comparison(column.id, ">=", to_physical(low, column.type)))
-        demands.append(Comparison(column.id, "<=", to_physical(high, column.type)))
+        demands.append(Comparison(column.id, ">=", low))
+        demands.append(Comparison(column.id, "<=", high))
     return AllOf(tuple(demands)) if demands else None
+
+
+def _physical(found: pa.ChunkedArray, column: Column) -> Any:
+    """The one value there is. Dates and timestamps are numbers: Python's end with the year 9999."""
+    if pa.types.is_date(found.type):
+        return found.cast(pa.int32())[0].as_py()
+    if pa.types.is_timestamp(found.type):
+        return found.cast(pa.int64())[0].as_py()
+    return to_physical(found[0].as_py(), column.type)

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from ducklake_spark.errors import InvalidDefinitionError
+from ducklake_spark.scan.decode import is_infinite
+from ducklake_spark.scan.types import spark_type_of
 from ducklake_spark.spec.model import Column, NewDataFile, PartitionField, SortKey, Table
 from ducklake_spark.spec.names import backticked
-from ducklake_spark.spec.partitions import key_names, partition_value
+from ducklake_spark.spec.partitions import partition_directory, partition_value
+from ducklake_spark.spec.paths import is_remote
 from ducklake_spark.storage.footers import bound_of
 
+_log = logging.getLogger(__name__)
 _HOUR = 3_600_000_000
 _DAY = 24 * _HOUR
+_LONGEST_NAME = 255  # of ASCII, which is all that such a name has
 
 
 def laid_out(
@@ -27,7 +35,8 @@ def laid_out(
     """
     columns = {column.id: column for column in table.columns}
     keys = [(key, columns[key.column_id]) for key in table.partition_fields]
-    names = [f"__{name}" for name in key_names([(k.transform, c.name) for k, c in keys])]
+    # Not the columns' own names: Spark reads those of a hint as SQL.
+    names = [f"_ducklake_partition_{at}" for at in range(len(keys))]
     for name, (key, column) in zip(names, keys, strict=True):
         frame = frame.withColumn(name, partition_key(key, column))
     if names:
@@ -43,12 +52,29 @@ def sorted_within(
     if not table.sort_keys or options.get("sort_on_insert", "true") != "true":
         return frame
     first_keys = (F.col(backticked(name)) for name in first)
-    return frame.sortWithinPartitions(*first_keys, *sort_order(table))
+    return frame.sortWithinPartitions(*first_keys, *sort_order(frame, table))
 
 
-def sort_order(table: Table) -> list[Expression]:
-    """The keys that the table's rows are sorted by; none if it has no order."""
-    return [_sorted(key) for key in table.sort_keys]
+def sort_order(frame: DataFrame, table: Table) -> list[Expression]:
+    """The keys that the table's rows are sorted by, up to one that Spark does not understand.
+
+    DuckDB writes them in its own words, and rows that are not in order are no less right.
+    """
+    keys: list[Expression] = []
+    for key in table.sort_keys:
+        try:
+            value = F.expr(key.expression.replace('"', "`"))
+            frame.select(value).schema  # noqa: B018 - asks Spark
+        except AnalysisException:
+            _log.warning(
+                "%s is sorted by %s, which Spark does not understand: its files are not sorted "
+                "by that. Sort by columns, or by what both engines know.",
+                table.name,
+                key.expression,
+            )
+            break
+        keys.append(_directed(value, key))
+    return keys
 
 
 def partition_key(key: PartitionField, column: Column) -> Expression:
@@ -56,7 +82,7 @@ def partition_key(key: PartitionField, column: Column) -> Expression:
     value = F.col(backticked(column.name))
     match key.transform.name:
         case "identity":
-            return _distinct_text(value)
+            return _distinct_text(value, column)
         case "bucket":
             # pandas takes half a second to import, and few tables have buckets.
             from ducklake_spark.write.buckets import bucket_number
@@ -66,39 +92,57 @@ def partition_key(key: PartitionField, column: Column) -> Expression:
             return _calendar_part(part, value, column)
 
 
-def _distinct_text(value: Expression) -> Expression:
-    """Spark puts empty strings where it puts NULL, so they get another name."""
-    text = value.cast("string")
-    return F.when((text == "") | text.startswith("__"), F.concat(F.lit("__"), text)).otherwise(text)
+def _distinct_text(value: Expression, column: Column) -> Expression:
+    """A text that no other value has, also where a file system takes two names for one.
+
+    Spark makes folders of these; it takes an empty one for NULL.
+    """
+    if column.type.name == "timestamptz":  # whose text is twice the same when clocks go back
+        return F.unix_micros(value).cast("string")
+    if isinstance(spark_type_of(column).shown, (T.StringType, T.BinaryType)):
+        return F.sha2(value.cast("binary"), 256)
+    return value.cast("string")
 
 
 def _calendar_part(part: str, value: Expression, column: Column) -> Expression:
-    if column.type.name == "time":
-        return F.substring(value, 1, 2).cast("int")
-    if column.type.name == "date":
-        day, hour = value, F.lit(0)
-    else:
-        # By plain arithmetic, for Spark's own functions ask what time zone the session has.
-        micros = _micros(value, column)
-        of_day = F.pmod(micros, F.lit(_DAY))
-        days = ((micros - of_day) / F.lit(_DAY)).cast("int")
-        day = F.date_add(F.lit("1970-01-01").cast("date"), days)
-        hour = F.floor(of_day / F.lit(_HOUR))
+    """Without a look at the session's time zone; no moment without end has a part."""
+    match column.type.name:
+        case "time":
+            return F.substring(value, 1, 2).cast("int")
+        case "date":
+            day, hour = value, F.lit(0)
+        case "timestamptz":
+            # By plain arithmetic, for Spark's own functions ask what time zone the session has.
+            micros = F.unix_micros(value)
+            of_day = F.pmod(micros, F.lit(_DAY))
+            days = ((micros - of_day) / F.lit(_DAY)).cast("int")
+            day = F.date_add(F.lit("1970-01-01").cast("date"), days)
+            hour = F.floor(of_day / F.lit(_HOUR))
+        case _:
+            day, hour = value.cast("date"), F.hour(value)
     parts = {"year": F.year(day), "month": F.month(day), "day": F.dayofmonth(day), "hour": hour}
-    return parts[part].cast("int")
+    return F.when(~is_infinite(value, column.type.name), parts[part].cast("int"))
 
 
-def _micros(value: Expression, column: Column) -> Expression:
-    if column.type.name == "timestamptz":
-        return F.unix_micros(value)
-    return F.timestamp_diff("MICROSECOND", F.lit("1970-01-01").cast("timestamp_ntz"), value)
-
-
-def _sorted(key: SortKey) -> Expression:
-    expression = F.expr(key.expression.replace('"', "`"))
+def _directed(expression: Expression, key: SortKey) -> Expression:
     if key.descending:
         return expression.desc_nulls_first() if key.nulls_first else expression.desc_nulls_last()
     return expression.asc_nulls_first() if key.nulls_first else expression.asc_nulls_last()
+
+
+def partition_folder(table: Table, values: Sequence[str | None], options: Mapping[str, str]) -> str:
+    """The directory of a partition's files, exactly as DuckDB names it.
+
+    Its compaction stops with an internal error where files of one partition are in several. A name
+    that no file system takes is none: the directory is for people, the catalog knows the values.
+    """
+    if not values or options.get("hive_file_pattern", "true") != "true":
+        return ""
+    names = {column.id: column.name for column in table.columns}
+    keys = [(key.transform, names[key.column_id]) for key in table.partition_fields]
+    folder = partition_directory(keys, values)
+    is_too_long = any(len(name) > _LONGEST_NAME for name in folder.split("/"))
+    return "" if is_too_long and not is_remote(table.location) else folder
 
 
 def partition_texts(table: Table, file: NewDataFile) -> tuple[str | None, ...]:

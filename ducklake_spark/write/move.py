@@ -66,9 +66,8 @@ def discard(table: Table, files: Iterable[StoredPath]) -> None:
 
 def _in_order(frame: DataFrame, table: Table, columns: Sequence[Column], targets: int) -> DataFrame:
     """Each file's rows together, in the table's order of today, or in that of their ids."""
-    order = sort_order(table)
     names = list(frame.columns)
-    if order:
+    if table.sort_keys:
         # The keys name columns as they are called now, and may name some these rows do not have.
         now = {column.id: column.name for column in table.columns}
         taken = {fold(name) for name in now.values()}
@@ -81,7 +80,7 @@ def _in_order(frame: DataFrame, table: Table, columns: Sequence[Column], targets
         frame = frame.select("*", *(F.lit(None).cast("string").alias(now[i]) for i in missing))
     last = [F.col(name) for name in (ROW_ID, SNAPSHOT_ID) if name in names]
     frame = frame.repartition(min(targets, _MOST_TASKS), TARGET)
-    frame = frame.sortWithinPartitions(F.col(TARGET), *order, *last)
+    frame = frame.sortWithinPartitions(F.col(TARGET), *sort_order(frame, table), *last)
     return frame.select(*map(backticked, frame.columns[: len(names)])).toDF(*names)
 
 

@@ -14,21 +14,26 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from ducklake_spark.catalog import Name, Transaction
-from ducklake_spark.errors import InvalidDefinitionError
+from ducklake_spark.errors import ConfigError, InvalidDefinitionError
 from ducklake_spark.files import truncate
 from ducklake_spark.files.mapping import mapping_of
 from ducklake_spark.scan import ROW_ID
 from ducklake_spark.scan.types import encoded
 from ducklake_spark.spec.model import NameMapping, NewDataFile, Table
 from ducklake_spark.spec.names import backticked, uuid7
-from ducklake_spark.spec.partitions import partition_directory
-from ducklake_spark.spec.paths import StoredPath
+from ducklake_spark.spec.paths import StoredPath, is_remote
 from ducklake_spark.spec.types import FLOATS
-from ducklake_spark.storage.filesystem import list_files, move_file, remove_file, remove_tree
+from ducklake_spark.storage.filesystem import (
+    is_folder,
+    list_files,
+    move_file,
+    remove_file,
+    remove_tree,
+)
 from ducklake_spark.storage.footers import describe_file
 from ducklake_spark.storage.hadoop import hadoop_path
 from ducklake_spark.write.assign import assigned
-from ducklake_spark.write.layout import laid_out, partition_texts
+from ducklake_spark.write.layout import laid_out, partition_folder, partition_texts
 from ducklake_spark.write.options import writer_options
 from ducklake_spark.write.row_ids import write_with_row_ids
 from ducklake_spark.write.sizes import refitted
@@ -101,6 +106,7 @@ def stage(
             write_with_row_ids(rows, table, folder, partition_columns, options)
         else:
             _write(rows, folder, partition_columns, options)
+            _refuse_unseen(table, folder)
         mapping = None if with_row_ids else mapping_of(table)
         files = _described(table, name, mapping)
         if not with_row_ids:
@@ -133,19 +139,23 @@ def _write(
     writer.parquet(hadoop_path(folder))
 
 
+def _refuse_unseen(table: Table, folder: str) -> None:
+    """Spark makes the folder for no rows too; without it, all would look as if there were none."""
+    if not is_remote(folder) and not is_folder(folder):
+        raise ConfigError(
+            f"What Spark wrote for {table.name} to {folder} cannot be seen from here.",
+            hint="Spark runs on another machine: use a data path that is the same place for both, "
+            "such as an object store or a shared disk.",
+        )
+
+
 def _moved(
     table: Table, files: Sequence[NewDataFile], options: Mapping[str, str]
 ) -> list[NewDataFile]:
-    """The files in the directories of their partitions, exactly as DuckDB names these.
-
-    Its compaction stops with an internal error where files of one partition are in several.
-    """
-    columns = {column.id: column.name for column in table.columns}
-    keys = [(key.transform, columns[key.column_id]) for key in table.partition_fields]
-    hive = options.get("hive_file_pattern", "true") == "true"
+    """The files in the directories of their partitions."""
 
     def move(file: NewDataFile) -> NewDataFile:
-        directory = partition_directory(keys, file.partition_values) if hive else ""
+        directory = partition_folder(table, file.partition_values, options)
         path = StoredPath(f"{directory}ducklake-{uuid7()}.parquet")
         move_file(file.path.under(table.location), path.under(table.location))
         return replace(file, path=path)

@@ -272,3 +272,18 @@ def test_an_outcome_is_a_row_too(on: SqlLake) -> None:
     (row,) = on.lake.sql("DELETE FROM t WHERE id = 1").collect()
     assert (row.operation, row.rows_affected, row.rows_deleted) == ("DELETE", 1, 1)
     assert row.snapshot_id == on.newest
+
+
+def test_a_merge_by_keys_beyond_the_years_that_python_knows(on: SqlLake) -> None:
+    on.duck_runs(
+        "CALL lake.set_option('data_inlining_row_limit', 0)",
+        "CREATE TABLE t (ts TIMESTAMP, d DATE, n INTEGER)",
+        *(f"INSERT INTO t VALUES ('20{at}-01-01', '20{at}-01-01', 0)" for at in range(10, 18)),
+        "INSERT INTO t VALUES ('infinity', 'infinity', 1), ('12000-01-01', '12000-01-01', 1)",
+    )
+    done = on.run(
+        "MERGE INTO t USING (SELECT * FROM t WHERE n = 1) s ON t.ts = s.ts AND t.d = s.d "
+        "WHEN MATCHED THEN UPDATE SET n = 2"
+    )
+    assert done.rows_updated == 2
+    assert on.same("SELECT n, count(*) FROM t GROUP BY ALL") == [(0, 8), (2, 2)]

@@ -164,3 +164,11 @@ def test_random_deletes(case: tuple[SqlLake, random.Random]) -> None:
         deleted = lake.run(f"DELETE FROM t WHERE {one}").rows_deleted
         lake.run("ROLLBACK")
         assert (deleted,) == expected, one
+
+
+@pytest.mark.parametrize("test", ["d = 0.001", "d IN (0.001, 7)", "d >= 0.001", "d < 0.005"])
+def test_decimals_that_spark_rounds_before_it_compares_them(on: SqlLake, test: str) -> None:
+    on.run("CREATE TABLE t (d DECIMAL(38, 2))", "INSERT INTO t VALUES (0)")
+    found = on.rows(f"SELECT * FROM t WHERE {test}")
+    with on.without_pruning():
+        assert found == on.rows(f"SELECT * FROM t WHERE {test}")

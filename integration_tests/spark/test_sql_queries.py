@@ -8,7 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from ducklake_spark.errors import DuckLakeError, NotFoundError, QueryError, StatementError
+from ducklake_spark.errors import (
+    ConfigError,
+    DuckLakeError,
+    NotFoundError,
+    QueryError,
+    StatementError,
+)
 from ducklake_spark.lake import Lake
 from ducklake_spark.session import Session
 from support.lakes import file_lake
@@ -276,3 +282,14 @@ def test_lakes_are_opened_by_name(session: Session, tmp_path: Path) -> None:
     with Lake.open(address.catalog, address.data_path, session.spark, name="my lake") as lake:
         lake.sql("CREATE TABLE `my lake`.main.t AS SELECT 1 AS a")
         assert lake.sql("SELECT * FROM `my lake`.main.t").collect() == [(1,)]
+
+
+@pytest.mark.parametrize(
+    "key", ["spark.sql.ansi.enabled", "spark.sql.parquet.enableVectorizedReader"]
+)
+def test_settings_that_a_lake_relies_on(own: SqlLake, key: str) -> None:
+    with pytest.raises(ConfigError, match=f"{key} cannot be set"):
+        own.lake.sql(f"SET {key} = false")
+    assert own.rows(f"SET {key}") == [(key, "true")]
+    own.lake.sql("RESET")
+    assert own.rows(f"SET {key}") == [(key, "true")]
