@@ -25,9 +25,12 @@ from ducklake_spark.catalog.dialects import CatalogDatabase
 from ducklake_spark.catalog.file_rows import add_facts, schedule_deletion
 from ducklake_spark.catalog.files import inlined_delete_table
 from ducklake_spark.catalog.inlined import inlined_tables
+from ducklake_spark.catalog.inventory import read_locations
+from ducklake_spark.catalog.shared_files import LeavingFile, named_no_more
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.changes import Change
-from ducklake_spark.spec.model import NewDataFile, Table
+from ducklake_spark.spec.model import DataFile, NewDataFile, Table
+from ducklake_spark.spec.paths import stored_below
 from ducklake_spark.spec.stats import ColumnStats
 
 _MANY = 500
@@ -55,12 +58,12 @@ class CompactionRows:
         files = files_of(compactions)
         self._grow(sum(new.file_size_bytes for new in files))
         self._widen_column_stats(files)
+        merged = [c.sources for c in compactions if isinstance(c, Merge)]
+        self._let_go([file for sources in merged for file in sources])
         for compaction in compactions:
             match compaction:
                 case Merge(sources=sources, made=made):
                     self._forget([file.id for file in sources])
-                    for file in sources:
-                        schedule_deletion(self.batch, self.data_path, file.id, file.path)
                     self._add_file(made)
                 case Rewrite(sources=sources, made=moved):
                     self._end([file.id for file in sources])
@@ -91,6 +94,15 @@ class CompactionRows:
         add_facts(self.batch, self.table.id, file_id, new)
         if made.deletes is not None:
             self._add_deletes(file_id, made.deletes)
+
+    def _let_go(self, files: Sequence[DataFile]) -> None:
+        """Let files be deleted, unless rows that stay name them, too."""
+        home = self.table.location
+        leaving = [LeavingFile(f.id, stored_below(home, f.path), f.path) for f in files]
+        locations = read_locations(self.connection, self.data_path) if files else {}
+        key = tables.data_file.c.data_file_id
+        for file in named_no_more(self.connection, key, leaving, locations):
+            schedule_deletion(self.batch, self.data_path, file.id, file.path)
 
     def _forget(self, file_ids: Sequence[int]) -> None:
         for some in _portions(file_ids):

@@ -14,6 +14,7 @@ from itertools import groupby
 from typing import Any
 
 from sqlalchemy import (
+    Column,
     ColumnElement,
     Connection,
     FromClause,
@@ -29,10 +30,12 @@ from sqlalchemy.schema import DropTable
 
 from ducklake_spark.catalog.batch import insert_into
 from ducklake_spark.catalog.dialects import CatalogDatabase
+from ducklake_spark.catalog.file_rows import scheduled_row
 from ducklake_spark.catalog.files import inlined_delete_table
 from ducklake_spark.catalog.inventory import read_locations
+from ducklake_spark.catalog.shared_files import LeavingFile, named_no_more
 from ducklake_spark.spec import tables
-from ducklake_spark.spec.paths import StoredPath, stored_below
+from ducklake_spark.spec.paths import StoredPath
 
 _MANY = 500
 _s = tables.snapshot.c
@@ -144,8 +147,8 @@ class _Cleaning:
         dead_ids = select(data.c.data_file_id).where(dead)
         without_data = or_(_is_dead(deletes), deletes.c.data_file_id.in_(dead_ids))
         locations = read_locations(self.connection, self.data_path)
-        self._schedule(data, data.c.data_file_id, dead, locations)
-        self._schedule(deletes, deletes.c.delete_file_id, without_data, locations)
+        self._schedule(data.c.data_file_id, dead, locations)
+        self._schedule(deletes.c.delete_file_id, without_data, locations)
         for table in _OF_FILES:
             self._delete(table, table.c.data_file_id.in_(dead_ids))
         self._delete(deletes, without_data)
@@ -153,42 +156,25 @@ class _Cleaning:
 
     def _schedule(
         self,
-        table: Table,
-        key: ColumnElement[int],
+        key: Column[int],
         dead: ColumnElement[bool],
         locations: Mapping[int, str],
     ) -> None:
         """Let files be deleted, unless a row that stays names them, too."""
-        columns = (key.label("id"), table.c.table_id, table.c.path, table.c.path_is_relative)
-        found = self.connection.execute(select(*columns).where(dead)).all()
-        shared = self._paths_alive(table, dead, [row.path for row in found])
-        rows = []
-        for row in found:
+        c = key.table.c
+        columns = (key.label("id"), c.table_id, c.path, c.path_is_relative)
+        leaving = []
+        for row in self.connection.execute(select(*columns).where(dead)).all():
+            stored = StoredPath(row.path, bool(row.path_is_relative))
             location = locations.get(row.table_id)
-            if row.path in shared or (location is None and row.path_is_relative):
-                continue
-            path = StoredPath(row.path, row.path_is_relative).under(location or "")
-            stored = stored_below(self.data_path, path)
-            rows.append(
-                {
-                    "data_file_id": row.id,
-                    "path": stored.path,
-                    "path_is_relative": stored.is_relative,
-                    "schedule_start": self.now,
-                }
-            )
+            if location is not None or not stored.is_relative:
+                leaving.append(LeavingFile(row.id, stored, stored.under(location or "")))
+        rows = [
+            scheduled_row(self.data_path, file.id, file.path, self.now)
+            for file in named_no_more(self.connection, key, leaving, locations)
+        ]
         if rows:
             self.connection.execute(insert_into(tables.files_scheduled_for_deletion), rows)
-
-    def _paths_alive(
-        self, table: Table, dead: ColumnElement[bool], paths: Sequence[str]
-    ) -> set[str]:
-        """Those of the paths that rows which stay have as well: a file can be added twice."""
-        alive: set[str] = set()
-        for at in range(0, len(paths), _MANY):
-            some = table.c.path.in_(paths[at : at + _MANY])
-            alive.update(self.connection.scalars(select(table.c.path).where(some, ~dead)))
-        return alive
 
     # --- rows in the catalog ---
 

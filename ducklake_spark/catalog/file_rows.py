@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
+from typing import Any
+
 from ducklake_spark.catalog.batch import Batch, values_of
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.model import NewDataFile
@@ -21,11 +24,18 @@ def add_facts(batch: Batch, table_id: int, file_id: int, new: NewDataFile) -> No
 
 def schedule_deletion(batch: Batch, data_path: str, file_id: int, path: str) -> None:
     """Let a clean-up remove a file that no row names any more."""
+    row = scheduled_row(data_path, file_id, path, batch.time)
+    batch.add(tables.files_scheduled_for_deletion, **row)
+
+
+def scheduled_row(
+    data_path: str, file_id: int, path: str, now: datetime.datetime
+) -> dict[str, Any]:
+    """The row that lets a clean-up remove a file."""
     stored = stored_below(data_path, path)
-    batch.add(
-        tables.files_scheduled_for_deletion,
-        data_file_id=file_id,
-        path=stored.path,
-        path_is_relative=stored.is_relative,
-        schedule_start=batch.time,
-    )
+    return {
+        "data_file_id": file_id,
+        "path": stored.path,
+        "path_is_relative": stored.is_relative,
+        "schedule_start": now,
+    }

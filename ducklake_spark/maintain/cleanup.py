@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from ducklake_spark.catalog import Catalog, ScheduledFile
 from ducklake_spark.errors import ConfigError
+from ducklake_spark.maintain.settings import set_age
 from ducklake_spark.spec.moments import Moment, moment_of, utc_now
 from ducklake_spark.storage.filesystem import remove_file
 from ducklake_spark.storage.listing import identities, is_really_inside
@@ -74,7 +75,7 @@ def age_limit(
         if older_than is not None:
             raise ConfigError("Give older_than or cleanup_all, not both.")
         return None
-    chosen = older_than or catalog.at().options().get("delete_older_than") or SAFETY_AGE
+    chosen = older_than or set_age(catalog, "delete_older_than") or SAFETY_AGE
     return moment_of(chosen, now=utc_now())
 
 

@@ -22,6 +22,7 @@ from ducklake_spark.storage.footers import (
 )
 
 ROW_ID_FIELD = 2147483540
+_SNAPSHOTS = Column(2147483539, "_ducklake_internal_snapshot_id", Primitive("int64"), order=0)
 _ZONELESS = {"timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns"}
 _OPAQUE = ("variant", "geometry", "unknown")
 # What else a column's values may be stored as: readers cast it.
@@ -62,6 +63,7 @@ def data_file_faults(file: DataFile, columns: Sequence[Column]) -> list[FileFaul
         *_sizes(file, footer),
         *_field_ids(file, footer, columns),
         *_row_ids(file, footer),
+        *_snapshots(file, footer),
         *_columns(file, footer, columns),
     ]
 
@@ -118,6 +120,42 @@ def _row_ids(file: DataFile, footer: Footer) -> Iterator[FileFault]:
             "feed fail.",
             "Set row_id_start of its row to the table's next_row_id, and raise that by the "
             "file's record_count.",
+        )
+
+
+def _snapshots(file: DataFile, footer: Footer) -> Iterator[FileFault]:
+    """The rows of a file that several snapshots filled know theirs, and the catalog the span."""
+    if file.mapping_id is not None or file.begin_snapshot is None:
+        return  # readers look for no such column there; the catalog's own check names the other
+    newest = file.begin_snapshot if file.partial_max is None else file.partial_max
+    leaves = list(leaves_of(footer.schema, [_SNAPSHOTS]))
+    if not leaves:
+        if newest > file.begin_snapshot:
+            yield FileFault(
+                "row-snapshots-missing",
+                file.path,
+                f"has rows of the snapshots {file.begin_snapshot} to {newest}, as the catalog "
+                "says, and does not hold which row is of which.",
+                "If the rows are all of one snapshot, set begin_snapshot of its row to that and "
+                "partial_max to NULL; else bring the file back from a backup.",
+            )
+        return
+    held = leaf_stats(footer.metadata, leaves[0])
+    if held.max_value is not None and int(held.max_value) > newest:
+        yield FileFault(
+            "partial-max-wrong",
+            file.path,
+            f"has rows of snapshots up to {held.max_value}, and the catalog says {newest}: older "
+            "snapshots show rows that came later.",
+            f"Set partial_max of its row in ducklake_data_file to {held.max_value}.",
+        )
+    if held.min_value is not None and int(held.min_value) < file.begin_snapshot:
+        yield FileFault(
+            "begin-snapshot-wrong",
+            file.path,
+            f"has rows of snapshots from {held.min_value} on, and begins at "
+            f"{file.begin_snapshot}: the snapshots in between lack them.",
+            f"Set begin_snapshot of its row in ducklake_data_file to {held.min_value}.",
         )
 
 

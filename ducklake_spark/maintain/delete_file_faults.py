@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from ducklake_spark.maintain.file_fault import UNREADABLE, FileFault, unreadable, wrong_size
 from ducklake_spark.spec.model import DataFile, DeleteFile
-from ducklake_spark.storage.delete_files import read_delete_file
+from ducklake_spark.storage.delete_files import SNAPSHOT_COLUMN, read_delete_file
 from ducklake_spark.storage.footers import read_footer
 
 _SHAPES = ([pa.string(), pa.int64()], [pa.string(), pa.int64(), pa.int64()])
@@ -51,7 +51,9 @@ def _shape(delete: DeleteFile, schema: pa.Schema) -> FileFault:
 
 
 def _positions(data: DataFile, delete: DeleteFile) -> Iterator[FileFault]:
-    positions = read_delete_file(delete)["pos"].combine_chunks()
+    deletes = read_delete_file(delete)
+    yield from _snapshots(delete, deletes)
+    positions = deletes["pos"].combine_chunks()
     count = len(positions)
     if count != delete.delete_count:
         yield FileFault(
@@ -86,4 +88,18 @@ def _positions(data: DataFile, delete: DeleteFile) -> Iterator[FileFault]:
             f"deletes {twice:,} rows that the catalog has as inlined deletes too: count(*) is too "
             "low.",
             "CALL lake.flush_inlined_data() brings them together.",
+        )
+
+
+def _snapshots(delete: DeleteFile, deletes: pa.Table) -> Iterator[FileFault]:
+    if SNAPSHOT_COLUMN not in deletes.column_names or delete.begin_snapshot is None:
+        return
+    first = pc.min(deletes[SNAPSHOT_COLUMN]).as_py()
+    if first is not None and first < delete.begin_snapshot:
+        yield FileFault(
+            "delete-snapshot-wrong",
+            delete.path,
+            f"has deletes of snapshots from {first} on, and begins at {delete.begin_snapshot}: the "
+            "snapshots in between show rows that were deleted.",
+            f"Set begin_snapshot of its row in ducklake_delete_file to {first}.",
         )

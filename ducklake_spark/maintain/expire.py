@@ -7,6 +7,7 @@ import datetime
 from ducklake_spark.catalog import Catalog
 from ducklake_spark.errors import ConfigError, NotFoundError, RefusedError
 from ducklake_spark.maintain.information import SnapshotRow
+from ducklake_spark.maintain.settings import set_age
 from ducklake_spark.spec.model import Commit
 from ducklake_spark.spec.moments import Moment, moment_of, utc_now
 
@@ -36,8 +37,8 @@ def expire_snapshots(
 
 
 def _limit(catalog: Catalog, older_than: Moment | None) -> datetime.datetime:
-    chosen = older_than or catalog.at().options().get("expire_older_than")
-    if not chosen:
+    chosen = older_than or set_age(catalog, "expire_older_than")
+    if chosen is None:
         raise RefusedError(
             "Nothing says which snapshots may go, and without a limit that would be all but one.",
             hint="Give older_than, such as '7 days', or versions, or set the option "

@@ -41,6 +41,10 @@ class _Limits:
             value = getattr(self, name)
             if value is not None and value <= 0:
                 raise ConfigError(f"{name} must be greater than zero, and is {value}.")
+        if self.min_file_size < 0:
+            raise ConfigError(
+                f"min_file_size cannot be less than zero, and is {self.min_file_size}."
+            )
         if self.max_file_size is not None and self.min_file_size >= self.max_file_size:
             raise ConfigError(
                 f"min_file_size ({self.min_file_size}) must be less than max_file_size "

@@ -68,6 +68,11 @@ def rollback(
     """Go back to a snapshot, by its id or by a point in time."""
     if (snapshot_version is None) == (snapshot_time is None):
         raise ConfigError("rollback takes either snapshot_version or snapshot_time.")
+    if schema is not None and table_name is None:
+        raise ConfigError(
+            f"rollback is of the whole lake or of a table, and not of the schema {schema!r}.",
+            hint="Name a table of it, or give no schema.",
+        )
     moment = moment_of(snapshot_time, now=utc_now()) if snapshot_time is not None else None
     then = catalog.at(snapshot_version, timestamp=moment)
     tx = catalog.transaction(message=f"roll back to snapshot {then.snapshot.id}")

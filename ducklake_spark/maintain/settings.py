@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ducklake_spark.catalog import Catalog, LakeReader, Option, Transaction, narrowest
+from ducklake_spark.errors import ConfigError
 from ducklake_spark.maintain.targets import named, tables_of
+from ducklake_spark.spec.moments import is_duration
 from ducklake_spark.spec.options import description_of, normalise_option, option_key
 
 
@@ -81,6 +83,17 @@ def set_option(
     entry = f"{table.schema}.{table.name}" if table is not None else schema
     scope = "TABLE" if table is not None else "GLOBAL" if schema is None else "SCHEMA"
     return [OptionRow(key, description_of(key), stored, scope, entry)]
+
+
+def set_age(catalog: Catalog, option: str) -> str | None:
+    """The duration that an option of the lake is set to; DuckDB stores some that are no age."""
+    text = catalog.at().options().get(option)
+    if text and not is_duration(text):
+        raise ConfigError(
+            f"The option {option} of the lake is {text!r}, which is no age.",
+            hint=f"Set it anew: CALL lake.set_option('{option}', '7 days').",
+        )
+    return text or None
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,14 +27,20 @@ def with_places(frame: DataFrame, files: Mapping[int, DataFile]) -> DataFrame:
     A Spark that asks the files themselves when they were changed stops the query: going on would
     mean to show deleted rows.
     """
+    file = about_files(frame)
     # A column of its own, since Spark 4.0 cannot join on what it knows of the file.
-    told = F.unix_millis(F.col("_metadata.file_modification_time"))
-    unknown = F.raise_error(
-        F.concat(F.lit("Not a file of this scan: "), F.col("_metadata.file_path"))
-    ).cast("bigint")
+    told = F.unix_millis(file["file_modification_time"])
+    unknown = F.raise_error(F.concat(F.lit("Not a file of this scan: "), file["file_path"])).cast(
+        "bigint"
+    )
     ordinal = F.when(told <= max(files), told).otherwise(unknown)
-    place = F.shiftleft(ordinal, POSITION_BITS).bitwiseOR(F.col("_metadata.row_index"))
+    place = F.shiftleft(ordinal, POSITION_BITS).bitwiseOR(file["row_index"])
     return frame.withColumn(PLACE, place)
+
+
+def about_files(frame: DataFrame) -> Expression:
+    """What Spark knows of the file of each row; a column of the file may have that name, too."""
+    return frame.metadataColumn("_metadata")
 
 
 def ordinal() -> Expression:

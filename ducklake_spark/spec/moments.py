@@ -28,6 +28,9 @@ _MONTHS = {
         ("mon mons month months", 1),
         ("quarter quarters", 3),
         ("y year years", 12),
+        ("decade decades", 120),
+        ("century centuries", 1_200),
+        ("millennium millennia", 12_000),
     )
     for name in names.split()
 }
@@ -35,7 +38,11 @@ _PART = re.compile(
     rf"\s*(\d+(?:\.\d+)?)\s*({'|'.join(sorted({*_UNITS, *_MONTHS}, key=len, reverse=True))})",
     re.IGNORECASE,
 )
-_DURATION = re.compile(rf"(?:{_PART.pattern}(?![a-z]))+\s*", re.IGNORECASE)
+# What is less than a day, as DuckDB prints it. Without seconds it would look like a time of day.
+_CLOCK = re.compile(r"\s*(\d+):([0-5]\d):([0-5]\d(?:\.\d+)?)\s*$")
+_DURATION = re.compile(
+    rf"(?=.*\S)(?:{_PART.pattern}(?![a-z]))*(?:{_CLOCK.pattern})?\s*", re.IGNORECASE
+)
 _EARLIEST = datetime.datetime.min.replace(tzinfo=datetime.UTC)
 
 
@@ -73,6 +80,8 @@ def _moment(value: Moment, now: datetime.datetime, zone: datetime.tzinfo) -> dat
             moment = value
         case datetime.date():
             moment = datetime.datetime(value.year, value.month, value.day)
+        case datetime.timedelta() if value < datetime.timedelta():
+            raise ValueError("a duration that is less than nothing")
         case datetime.timedelta():
             return now - value
         case _ if is_duration(value):
@@ -91,6 +100,9 @@ def _before(now: datetime.datetime, duration: str) -> datetime.datetime:
             months += float(count) * _MONTHS[unit.lower()]
         else:
             rest += float(count) * _UNITS[unit.lower()]
+    if clock := _CLOCK.search(duration):
+        hours, minutes, seconds = map(float, clock.groups())
+        rest += datetime.timedelta(hours=hours, minutes=minutes, seconds=seconds)
     rest += datetime.timedelta(days=30) * (months % 1)
     return _months_before(now, int(months)) - rest
 

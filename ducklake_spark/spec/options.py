@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -155,6 +156,8 @@ def normalise_option(name: str, value: object) -> tuple[str, str]:
     key = option_key(name)
     option = _OPTIONS[key]
     text = str(value).strip()
+    if isinstance(value, datetime.timedelta):
+        text = text.replace(",", "")  # which is all that DuckDB does not take
     stored = option.parse(text)
     if stored is None:
         raise ConfigError(f"The option {key} cannot be {text!r}.", hint=f"It takes {option.takes}.")

@@ -12,6 +12,10 @@ from types import NoneType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
 from ducklake_spark.errors import StatementError
 from ducklake_spark.spec.moments import Moment, moment_of, utc_now
 from ducklake_spark.sql.parse_changes import arguments
@@ -51,12 +55,25 @@ def evaluated(scope: Scope, text: str) -> Given:
     if not given:
         return Given([], {})
     listed = ", ".join(f"{expression} AS a{at}" for at, (_, expression) in enumerate(given))
-    row = scope.query(f"SELECT {listed}").toArrow().to_pylist()[0]
+    frame = scope.query(f"SELECT {listed}")
+    row = frame.select(*map(_tellable, frame.schema)).toArrow().to_pylist()[0]
     values = [(name, row[f"a{at}"]) for at, (name, _) in enumerate(given)]
     return Given(
         [value for name, value in values if name is None],
         {name: value for name, value in values if name is not None},
     )
+
+
+def _tellable(field: T.StructField) -> Column:
+    """A value as Arrow tells it, which knows neither months nor lists of nothing."""
+    value = F.col(field.name)
+    match field.dataType:
+        case T.YearMonthIntervalType():
+            months = value.cast("interval month").cast("int").cast("string")
+            value = F.concat(months, F.lit(" months"))
+        case T.ArrayType(elementType=T.NullType()):
+            value = value.cast("array<string>")
+    return value.alias(field.name)
 
 
 def call_text(lake: str, procedure: str, values: Mapping[str, Any]) -> str:

@@ -35,6 +35,18 @@ def _told(procedure: Procedure) -> TableFunction:
     return function
 
 
+def _refused(name: str) -> TableFunction:
+    """What changes a lake is no part of a query, which may be run twice or not at all."""
+
+    def function(_: Scope, lake: str, text: str) -> DataFrame:
+        raise StatementError(
+            f"{name} changes the lake, so that no query can read from it.",
+            hint=f"Run it by itself: CALL {lake}.{name}({text}).",
+        )
+
+    return function
+
+
 def _feed(name: str, read: Callable[..., DataFrame]) -> TableFunction:
     signature = Signature(name, _FEED, NoneType)
 
@@ -63,7 +75,7 @@ def _snapshot_id(scope: Scope, lake: str, value: Any, *, is_start: bool) -> int:
 
 
 FUNCTIONS: Mapping[str, TableFunction] = {
-    **{name: _told(procedure) for name, procedure in PROCEDURES.items() if procedure.tells},
+    **{name: _told(p) if p.tells else _refused(name) for name, p in PROCEDURES.items()},
     "table_changes": _feed("table_changes", table_changes),
     "table_insertions": _feed("table_insertions", table_insertions),
     "table_deletions": _feed("table_deletions", table_deletions),

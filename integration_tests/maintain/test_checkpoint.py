@@ -51,6 +51,17 @@ def test_operations_take_duckdbs_arguments(on: SqlLake) -> None:
         ]
 
 
+def test_arguments_that_arrow_does_not_know(on: SqlLake) -> None:
+    assert called(on, "expire_snapshots(versions => array())") == []
+    assert called(on, "expire_snapshots(older_than => INTERVAL '1' MONTH)") == []
+    for value, stored in (("'2' MONTH", "2 months"), ("'36' HOUR", "1 day 12:00:00")):
+        called(on, f"set_option('expire_older_than', INTERVAL {value})")
+        assert ("expire_older_than", stored) in on.duck(
+            "SELECT option_name, value FROM ducklake_options('lake')"
+        )
+        assert on.duck("SELECT count(*) FROM ducklake_expire_snapshots('lake')") == [(0,)]
+
+
 def test_a_checkpoint_does_it_all_and_harms_nothing(on: SqlLake) -> None:
     prepare(on)
     told = called(on, "checkpoint(dry_run => true)")

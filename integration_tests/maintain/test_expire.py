@@ -151,6 +151,21 @@ def test_a_file_that_two_tables_share_stays(lake: LakeAddress, tmp_path: Path) -
         assert duck.rows("FROM u") == [(1,)]
 
 
+def test_a_file_of_a_dropped_table_that_another_was_given_stays(lake: LakeAddress) -> None:
+    with SharedDuck(lake) as duck:
+        duck.run(
+            "CALL lake.set_option('data_inlining_row_limit', 0)",
+            "CREATE TABLE t AS SELECT 1 AS a",
+            "CREATE TABLE u (a INTEGER)",
+        )
+        ((path,),) = duck.rows("SELECT data_file FROM ducklake_list_files('lake', 't')")
+        odd = path.replace("/main/", "//main/./")
+        duck.run(f"CALL ducklake_add_data_files('lake', 'u', '{odd}')", "DROP TABLE t")
+    with lake.open() as catalog:
+        expire_snapshots(catalog, older_than="0s")
+        assert catalog.scheduled_files() == []
+
+
 def _three(lake: LakeAddress) -> Catalog:
     catalog = lake.open()
     with catalog.transaction() as tx:
@@ -191,6 +206,15 @@ def test_the_option_says_how_old(make_lake: MakeLake) -> None:
         with catalog.transaction() as tx:
             tx.set_option("expire_older_than", "0 days")
         assert [row.snapshot_id for row in expire_snapshots(catalog)] == [0, 1, 2]
+
+
+def test_an_option_that_is_no_age_is_named(make_lake: MakeLake) -> None:
+    lake = make_lake("sqlite")
+    _three(lake).close()
+    with SharedDuck(lake) as duck:
+        duck.run("CALL lake.set_option('expire_older_than', '-7 days')")
+    with lake.open() as catalog, pytest.raises(ConfigError, match="expire_older_than of the lake"):
+        expire_snapshots(catalog)
 
 
 def test_a_transaction_over_an_expired_snapshot_conflicts(lake: LakeAddress) -> None:

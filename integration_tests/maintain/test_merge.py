@@ -324,12 +324,34 @@ def test_a_table_that_is_damaged_keeps_no_other_from_being_merged(
     assert parquet_files(local) | {Path(files(local, "lost")[0]).name} == known_files(local)
 
 
+def test_a_file_that_two_tables_share_stays(
+    local: LakeAddress, session: Session, tmp_path: Path
+) -> None:
+    added = [f"{tmp_path}/data/added/{at}.parquet" for at in range(2)]
+    Path(added[0]).parent.mkdir(parents=True)
+    prepared(
+        local,
+        "CREATE TABLE u AS FROM t",
+        *(f"COPY (SELECT {at} AS k, 'x' AS s) TO '{path}'" for at, path in enumerate(added)),
+        f"CALL ducklake_add_data_files('lake', 'u', {added})",
+        f"CALL ducklake_add_data_files('lake', 't', {added})",
+    )
+    with unharmed(local), unharmed(local, "u"):
+        assert [row.files_processed for row in merged(local, session, table_name="t")] == [2]
+        duck_runs(local, "CALL ducklake_cleanup_old_files('lake', cleanup_all => true)")
+    with unharmed(local, "u"):
+        merged(local, session)
+        duck_runs(local, "CALL ducklake_cleanup_old_files('lake', cleanup_all => true)")
+    assert not any(Path(path).exists() for path in added)
+
+
 @pytest.mark.parametrize(
     "options",
     [
         {"max_compacted_files": 0},
         {"max_file_size": 0},
         {"min_file_size": 10, "max_file_size": 10},
+        {"min_file_size": -1},
     ],
 )
 def test_limits_that_make_no_sense_are_refused(

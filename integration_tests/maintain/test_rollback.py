@@ -102,6 +102,11 @@ def test_what_did_not_change_stays_where_it_is(local: LakeAddress, session: Sess
         assert commit == ("roll back to snapshot 3",)
 
 
+def test_a_schema_alone_is_refused(local: LakeAddress, session: Session) -> None:
+    with local.open() as catalog, pytest.raises(ConfigError, match="not of the schema 'main'"):
+        rollback(catalog, session, snapshot_version=0, schema="main")
+
+
 def test_a_dropped_table_comes_back_alone(local: LakeAddress, session: Session) -> None:
     with SharedDuck(local) as duck:
         duck.run(*_STORY)

@@ -15,6 +15,7 @@ from ducklake_spark.maintain import verify
 from ducklake_spark.spec.faults import Fault, Severity
 from support.foreign import append_foreign, without_ids
 from support.lakes import LakeAddress
+from support.shared_duck import SharedDuck
 from support.sound_lake import copy_of
 
 _DAYS = 24 * 3600
@@ -133,6 +134,21 @@ _SPOILED: list[tuple[str, str, _Spoil]] = [
         "sales.orders",
         lambda lake: _write_deletes(lake, _deletes(1, 50)),
     ),
+    (
+        "delete-snapshot-wrong",
+        "sales.orders",
+        lambda lake: lake.sql(
+            "UPDATE ducklake_delete_file SET begin_snapshot = begin_snapshot + 1 "
+            "WHERE partial_max IS NOT NULL"
+        ),
+    ),
+    (
+        "row-snapshots-missing",
+        "main.events",
+        lambda lake: lake.sql(
+            "UPDATE ducklake_data_file SET partial_max = 20 WHERE data_file_id = 11"
+        ),
+    ),
 ]
 
 
@@ -144,6 +160,29 @@ def test_a_spoiled_file_is_found(
 ) -> None:
     spoil(lake)
     assert _found(lake) == {(fault, relation)}
+
+
+@pytest.mark.parametrize(
+    ("fault", "change"),
+    [
+        ("partial-max-wrong", "partial_max = NULL"),
+        ("partial-max-wrong", "partial_max = partial_max - 1"),
+        ("begin-snapshot-wrong", "begin_snapshot = begin_snapshot + 1"),
+    ],
+)
+def test_a_merged_file_with_wrong_snapshots_is_found(
+    lake: LakeAddress, fault: str, change: str
+) -> None:
+    with SharedDuck(lake) as duck:
+        duck.run(
+            "CREATE TABLE m AS SELECT i FROM range(20) r(i)",
+            "INSERT INTO m SELECT i FROM range(20) r(i)",
+            "INSERT INTO m SELECT i FROM range(20) r(i)",
+            "CALL ducklake_merge_adjacent_files('lake', 'm')",
+        )
+    assert _found(lake) == set()
+    lake.sql(f"UPDATE ducklake_data_file SET {change} WHERE partial_max IS NOT NULL")
+    assert _found(lake) == {(fault, "main.m")}
 
 
 def test_a_wrong_count_of_rows_is_found(lake: LakeAddress) -> None:

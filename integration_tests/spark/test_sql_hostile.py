@@ -317,3 +317,18 @@ def test_a_hundred_kilobytes_of_condition(on: SqlLake) -> None:
     on.duck_runs(*FILL)
     condition = " OR ".join(f"(id = {n} AND g = 'g{n % 3}')" for n in range(0, 6_000, 3))
     assert on.run(f"DELETE FROM t WHERE {condition} OR g = '{'x' * 60_000}'").rows_deleted == 4
+
+
+def test_a_column_may_have_the_name_that_spark_has_for_files(victim: SqlLake) -> None:
+    victim.run(
+        "CREATE TABLE m (k INT, _metadata STRING, xs ARRAY<INT>)",
+        "INSERT INTO m VALUES (1, 'a', array(1)), (2, 'b', array(2))",
+        "INSERT INTO m VALUES (3, 'c', NULL)",
+        "INSERT INTO m VALUES (4, 'd', NULL)",
+        "DELETE FROM m WHERE k = 1",
+        "UPDATE m SET _metadata = 'z' WHERE _metadata = 'b'",
+    )
+    victim.lake.sql("CALL lake.merge_adjacent_files('m')")
+    found = [(2, "z", [2]), (3, "c", None), (4, "d", None)]
+    assert victim.rows("SELECT * FROM m") == victim.duck("FROM m") == found
+    victim.run("DROP TABLE m")

@@ -96,3 +96,8 @@ def test_a_lake_that_is_read_only(on: SqlLake) -> None:
     assert len(on.rows("CALL other.snapshots()")) == 4
     with pytest.raises(ReadOnlyError, match="other"):
         on.rows("CALL other.expire_snapshots(older_than => '0 days')")
+
+
+def test_what_changes_a_lake_is_no_table(on: SqlLake) -> None:
+    with pytest.raises(DuckLakeError, match=r"CALL lake\.merge_adjacent_files\('t'\)"):
+        on.rows("SELECT * FROM lake.merge_adjacent_files('t')")

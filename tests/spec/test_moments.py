@@ -26,6 +26,9 @@ _BERLIN = datetime.timezone(datetime.timedelta(hours=1))
         ("1 month 2 days", "2026-02-26T12:00:00+00:00"),
         ("13 months", "2025-02-28T12:00:00+00:00"),
         ("1 year", "2025-03-31T12:00:00+00:00"),
+        ("24:00:00", "2026-03-30T12:00:00+00:00"),
+        ("1 day 02:00:01.5", "2026-03-30T09:59:58.500000+00:00"),
+        ("2 decades", "2006-03-31T12:00:00+00:00"),
         ("0 seconds", "2026-03-31T12:00:00+00:00"),
         ("999999 years", "0001-01-01T00:00:00+00:00"),
         ("99999999999 weeks", "0001-01-01T00:00:00+00:00"),
@@ -51,3 +54,8 @@ def test_nonsense_is_refused_with_examples(text: str) -> None:
     with pytest.raises(ConfigError, match=r"7 days, 24h, 1 week, 2026-01-31"):
         moment_of(text, now=_NOW)
     assert not is_duration(text)
+
+
+def test_a_negative_duration_is_none() -> None:
+    with pytest.raises(ConfigError, match=r"7 days, 24h"):  # it would lie in the future
+        moment_of(datetime.timedelta(days=-7), now=_NOW)
