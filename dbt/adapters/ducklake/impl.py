@@ -19,6 +19,7 @@ from dbt.adapters.ducklake.operations import operation_sql, operation_text
 from dbt.adapters.ducklake.python_models import run_model
 from dbt.adapters.ducklake.relation import DuckLakeRelation
 from dbt.adapters.ducklake.seeds import seed_frame
+from dbt.adapters.ducklake.table_layout import TableLayout, table_layout
 from dbt.adapters.sql import SQLAdapter
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.events.base_types import EventLevel
@@ -104,6 +105,11 @@ class DuckLakeAdapter(SQLAdapter):
     def merge_plan(self, config: dict[str, Any]) -> MergePlan:
         """What a model's configs say of its merge, or one error with all that is wrong."""
         return merge_plan(config)
+
+    @available
+    def table_layout(self, config: dict[str, Any]) -> TableLayout:
+        """What a model's configs say of its table's layout, or one error with all that is wrong."""
+        return table_layout(config)
 
     # --- transactions ---
 
