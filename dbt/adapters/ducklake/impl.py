@@ -84,6 +84,8 @@ class DuckLakeAdapter(SQLAdapter):
     def convert_number_type(cls, agate_table: agate.Table, col_idx: int) -> str:
         import agate
 
+        if not agate_table.rows:  # as --empty leaves them: nothing says that all are whole
+            return "double"
         decimals = agate_table.aggregate(agate.MaxPrecision(col_idx))
         return "double" if decimals else "bigint"
 
