@@ -1,6 +1,6 @@
 """The DuckLake catalog as a transactional client. Knows nothing of Spark and touches no files."""
 
-from ducklake_spark.catalog.alter import Field, literal_text
+from ducklake_spark.catalog.alter import Field, literal_text, parse_sort_key
 from ducklake_spark.catalog.catalog import Catalog
 from ducklake_spark.catalog.commit import CommitNote, CommitResult
 from ducklake_spark.catalog.compaction import (
@@ -37,4 +37,5 @@ __all__ = [
     "Transaction",
     "literal_text",
     "narrowest",
+    "parse_sort_key",
 ]

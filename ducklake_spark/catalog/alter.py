@@ -299,7 +299,7 @@ def partition_fields(table: Table, expressions: Sequence[str]) -> tuple[Partitio
     for expression in expressions:
         transform, name = parse_partition_expression(expression)
         column = next((c for c in table.columns if fold(c.name) == fold(name)), None)
-        column = column or table.column(quote(name))
+        column = column or table.column(as_duckdb_writes(name))
         check_transform(transform, column.type)
         fields.append(PartitionField(column.id, transform))
     if len(set(fields)) < len(fields):

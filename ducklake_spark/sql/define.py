@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import sqlglot
 from pyspark.sql import DataFrame
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
-from ducklake_spark.catalog import Field, Transaction
+from ducklake_spark.catalog import Field, Transaction, parse_sort_key
 from ducklake_spark.errors import (
     AlreadyExistsError,
     InvalidDefinitionError,
@@ -15,7 +18,7 @@ from ducklake_spark.errors import (
     UnsupportedFeatureError,
 )
 from ducklake_spark.session import Session
-from ducklake_spark.spec.model import Column, Table
+from ducklake_spark.spec.model import Column, SortKey, Table
 from ducklake_spark.spec.names import QualifiedName, fold, quote, split_identifier
 from ducklake_spark.sql.result import Outcome
 from ducklake_spark.sql.scope import Scope
@@ -76,7 +79,7 @@ def create_table(scope: Scope, work: Work, to: Relation, wanted: CreateTable) ->
         to.name,
         fields,
         partitioned_by=wanted.partitioned_by,
-        sorted_by=wanted.sorted_by,
+        sorted_by=_sort_keys(wanted.sorted_by),
         comment=wanted.comment,
         options=dict(wanted.options),
         replace_existing=wanted.replace,
@@ -93,6 +96,27 @@ def create_table(scope: Scope, work: Work, to: Relation, wanted: CreateTable) ->
         files=len(staged.files),
         bytes=staged.file_size_bytes,
     )
+
+
+def _sort_keys(texts: Sequence[str]) -> list[SortKey]:
+    """The keys; `id descending` is none, though Spark would read it as id by another name."""
+    keys = [parse_sort_key(text) for text in texts]
+    for text, key in zip(texts, keys, strict=True):
+        if not _is_expression(key.expression):
+            raise InvalidDefinitionError(
+                f"{text!r} is no sort key.",
+                hint="Write a column or an expression, such as: ts desc nulls last.",
+            )
+    return keys
+
+
+def _is_expression(text: str) -> bool:
+    if len(tokenize(text)) == 1:
+        return True  # a name, whatever the word
+    try:
+        return not isinstance(sqlglot.parse_one(text, dialect="spark"), exp.Alias)
+    except SqlglotError:
+        return False
 
 
 def _fields(scope: Scope, wanted: CreateTable, frame: DataFrame | None) -> list[Field]:
@@ -215,7 +239,7 @@ def alter(scope: Scope, work: Work, to: Relation, wanted: Alter) -> Outcome:
         case SetLayout("partitioning", keys):
             tx.set_partitioning(to.name, keys)
         case SetLayout(_, keys):
-            tx.set_sort_order(to.name, keys)
+            tx.set_sort_order(to.name, _sort_keys(keys))
         case _:
             _alter_columns(scope, tx, to.name, wanted.change)
     return Outcome(operation)

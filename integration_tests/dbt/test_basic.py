@@ -30,6 +30,8 @@ from dbt.tests.adapter.basic.test_snapshot_timestamp import BaseSnapshotTimestam
 from dbt.tests.adapter.basic.test_table_materialization import BaseTableMaterialization
 from dbt.tests.adapter.basic.test_validate_connection import BaseValidateConnection
 from dbt.tests.adapter.column_types.test_column_types import BasePostgresColumnTypes
+from dbt.tests.util import relation_from_name
+from dbt_common.exceptions import DbtDatabaseError
 
 # A macro of the suites whose default is written for PostgreSQL.
 LITERAL = """
@@ -92,6 +94,20 @@ class TestSameAliasDifferentDatabases(BaseSameAliasDifferentDatabases):
 
 class TestAdapterMethods(BaseAdapterMethod):
     pass
+
+
+class TestRename:
+    """A table stays in its schema, whatever relation it is to become."""
+
+    def test_into_another_schema(self, project: Any) -> None:
+        project.run_sql("create table {schema}.here as select 1 as id")
+        here = relation_from_name(project.adapter, "here")
+        there = here.incorporate(path={"schema": "there", "identifier": "moved"})
+        with (
+            project.adapter.connection_named("rename"),
+            pytest.raises(DbtDatabaseError, match="a table stays in its schema"),
+        ):
+            project.adapter.rename_relation(here, there)
 
 
 class TestSimpleMaterializations(BaseSimpleMaterializations):

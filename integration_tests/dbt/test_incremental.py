@@ -37,7 +37,7 @@ class TestIncrementalPredicates(BaseIncrementalPredicates):
 class TestPredicatesDeleteInsert(BaseIncrementalPredicates):
     @pytest.fixture(scope="class")
     def project_config_update(self) -> dict[str, Any]:
-        return {"models": {"+predicates": ["id != 2"], "+incremental_strategy": "delete+insert"}}
+        return {"models": {"+predicates": "id != 2", "+incremental_strategy": "delete+insert"}}
 
 
 class TestIncrementalUniqueKey(BaseIncrementalUniqueKey):

@@ -23,7 +23,7 @@ from dbt.tests.adapter.simple_seed.test_seed import (
     BaseTestEmptySeed,
 )
 from dbt.tests.adapter.simple_seed.test_seed_type_override import BaseSimpleSeedColumnOverride
-from dbt.tests.util import run_dbt
+from dbt.tests.util import run_dbt, write_file
 
 
 class TestBasicSeedTests(BaseBasicSeedTests):
@@ -105,3 +105,17 @@ class TestSimpleSeedColumnOverride(BaseSimpleSeedColumnOverride):
     @staticmethod
     def seed_tricky_types() -> dict[str, str]:
         return dict.fromkeys(("seed_id_str", "looks_like_a_bool", "looks_like_a_date"), "string")
+
+
+class TestSeedThatChanges:
+    """What is new in a file comes out whole, without a full refresh."""
+
+    @pytest.fixture(scope="class")
+    def seeds(self) -> dict[str, str]:
+        return {"grown.csv": "id,share\n1,1\n"}
+
+    def test_rows(self, project: Any) -> None:
+        run_dbt(["seed"])
+        write_file("id,share,note\n1,1.5,x\n", project.project_root, "seeds", "grown.csv")
+        run_dbt(["seed"])
+        assert project.run_sql("select * from {schema}.grown", fetch="all") == [(1, 1.5, "x")]

@@ -49,4 +49,6 @@ class TestUnitTestingTypes(BaseUnitTestingTypes):
             ["timestamp'2013-11-03 00:00:00'", "2013-11-03 00:00:00"],
             ["timestamp_ntz'2013-11-03 00:00:00'", "2013-11-03 00:00:00"],
             ["cast('1' as decimal(10, 2))", "1"],
+            ["array('a', 'b')", "\"array('a', 'b')\""],
+            ["named_struct('a', 1, 'b', 'x')", "\"named_struct('a', 1, 'b', 'x')\""],
         ]

@@ -12,6 +12,7 @@ from typing import Any
 
 from dbt.adapters.ducklake import DuckLakeColumn, DuckLakeRelation
 from dbt.adapters.ducklake.merge_config import MergePlan, merge_plan
+from dbt.adapters.ducklake.table_layout import TableLayout, table_layout
 from dbt_common.clients.jinja import CallableMacroGenerator
 from dbt_common.exceptions import CompilationError, MacroReturn
 
@@ -54,6 +55,9 @@ class Adapter:
 
     def merge_plan(self, config: Mapping[str, Any]) -> MergePlan:
         return merge_plan(config)
+
+    def table_layout(self, config: Mapping[str, Any]) -> TableLayout:
+        return table_layout(config)
 
     def quote(self, name: str) -> str:
         return f"`{name}`"
@@ -102,7 +106,7 @@ def _spark(names: str) -> frozenset[str]:
 # What dbt-spark lends us: SQL that is right for Spark 4 as it stands.
 BORROWED = _spark(
     "any_value array_append array_concat array_construct concat date escape_single_quotes"
-    " safe_cast snapshot_hash_arguments"
+    " snapshot_hash_arguments"
 )
 # What only dbt-spark's own materializations and statements ask for, and none of ours.
 IDLE = _spark(

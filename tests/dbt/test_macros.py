@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from support.macros import BORROWED, IDLE, macros_of
+from support.macros import BORROWED, IDLE, Rendering, macros_of
 
 
 def test_every_macro_of_dbt_spark_is_accounted_for() -> None:
@@ -10,3 +10,9 @@ def test_every_macro_of_dbt_spark_is_accounted_for() -> None:
     theirs = {name for name in macros_of("spark") if name.startswith("spark__")}
     ours = {name.replace("ducklake__", "spark__") for name in macros_of("ducklake")}
     assert theirs - ours == BORROWED | IDLE
+
+
+def test_a_safe_cast_fails_at_no_value(rendering: Rendering) -> None:
+    assert rendering("safe_cast", "'x'", "int") == "try_cast('x' as int)"
+    expected = "try_cast(named_struct('a', 1) as struct<a:int>)"
+    assert rendering("safe_cast", r"'named_struct(\'a\', 1)'", "struct<a:int>") == expected

@@ -41,7 +41,7 @@ ON = "((DBT_INTERNAL_SOURCE.id = DBT_INTERNAL_DEST.id))"
         ({"merge_on_using_columns": ["v", "n"], "skip_matched_step": "true"},
          "((DBT_INTERNAL_SOURCE.v = DBT_INTERNAL_DEST.v)) and "
          f"((DBT_INTERNAL_SOURCE.n = DBT_INTERNAL_DEST.n)) {INSERTED}"),
-        ({"predicates": "DBT_INTERNAL_DEST.n > 3", "skip_not_matched_step": True},
+        ({"predicates": ["DBT_INTERNAL_DEST.n > 3"], "skip_not_matched_step": True},
          f"(DBT_INTERNAL_DEST.n > 3) and {ON} {MATCHED}"),
         ({"merge_update_condition": "a or b", "not_matched_condition": "c",
           "merge_update_columns": ["v"]},

@@ -19,6 +19,7 @@ from dbt.adapters.ducklake.operations import operation_sql, operation_text
 from dbt.adapters.ducklake.python_models import run_model
 from dbt.adapters.ducklake.relation import DuckLakeRelation
 from dbt.adapters.ducklake.seeds import seed_frame
+from dbt.adapters.ducklake.table_layout import TableLayout, table_layout
 from dbt.adapters.sql import SQLAdapter
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.events.base_types import EventLevel
@@ -83,6 +84,8 @@ class DuckLakeAdapter(SQLAdapter):
     def convert_number_type(cls, agate_table: agate.Table, col_idx: int) -> str:
         import agate
 
+        if not agate_table.rows:  # as --empty leaves them: nothing says that all are whole
+            return "double"
         decimals = agate_table.aggregate(agate.MaxPrecision(col_idx))
         return "double" if decimals else "bigint"
 
@@ -104,6 +107,11 @@ class DuckLakeAdapter(SQLAdapter):
     def merge_plan(self, config: dict[str, Any]) -> MergePlan:
         """What a model's configs say of its merge, or one error with all that is wrong."""
         return merge_plan(config)
+
+    @available
+    def table_layout(self, config: dict[str, Any]) -> TableLayout:
+        """What a model's configs say of its table's layout, or one error with all that is wrong."""
+        return table_layout(config)
 
     # --- transactions ---
 

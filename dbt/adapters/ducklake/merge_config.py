@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any
 
-from dbt_common.exceptions import CompilationError
+from dbt.adapters.ducklake.model_config import Configs
 
 MATCHED, NOT_MATCHED, BY_SOURCE = "matched", "not matched", "not matched by source"
 
@@ -63,7 +62,7 @@ class MergePlan:
 
 def merge_plan(config: Mapping[str, Any]) -> MergePlan:
     """The plan, or one error that tells all that is wrong with the configs."""
-    found = _Configs(config)
+    found = Configs(config)
     found.name_unknown([key for key in config if key.startswith(_OURS)], _KNOWN, "merge config")
     clauses = _listed(found) if config.get("merge_clauses") is not None else _basic(found)
     if config.get("merge_returning_columns"):
@@ -85,82 +84,14 @@ def merge_plan(config: Mapping[str, Any]) -> MergePlan:
     if plan.target_alias.lower() == plan.source_alias.lower():
         found.wrong(f"target_alias and source_alias are both {plan.target_alias}")
     _check_order(found, plan.clauses)
-    if found.problems:
-        raise CompilationError(
-            "The configs of this merge are wrong:"
-            + "".join(f"\n  - {problem}" for problem in found.problems)
-        )
+    found.tell_all("this merge")
     return plan
-
-
-class _Configs:
-    """Values by name, each of the type it must have; what is wrong is kept for later."""
-
-    def __init__(
-        self, values: Mapping[str, Any], at: str = "", problems: list[str] | None = None
-    ) -> None:
-        self.values = values
-        self.at = at
-        self.problems: list[str] = [] if problems is None else problems
-
-    def part(self, values: Mapping[str, Any], at: str) -> _Configs:
-        """Values that are inside these."""
-        return _Configs(values, f"{at}.", self.problems)
-
-    def wrong(self, problem: str) -> None:
-        self.problems.append(f"{self.at}{problem}")
-
-    def name_unknown(self, names: Iterable[str], known: Iterable[str], what: str) -> None:
-        for name in sorted(set(names) - set(known)):
-            near = get_close_matches(name, known, n=1)
-            self.wrong(f"{name} is no {what}" + (f"; is {near[0]} meant?" if near else ""))
-
-    def _typed(self, name: str, kind: Any, wanted: str) -> Any:
-        value = self.values.get(name)
-        if value is None or isinstance(value, kind):
-            return value
-        self.wrong(f"{name} must be {wanted}, not {value!r}")
-        return None
-
-    def text(self, name: str) -> str | None:
-        found: str | None = self._typed(name, str, "a text")
-        return found
-
-    def texts(self, name: str) -> tuple[str, ...]:
-        value = self._typed(name, (str, list, tuple), "a list of texts") or ()
-        items = (value,) if isinstance(value, str) else tuple(value)
-        if all(isinstance(item, str) for item in items):
-            return items
-        self.wrong(f"{name} must be a list of texts, not {value!r}")
-        return ()
-
-    def mapping(self, name: str) -> dict[str, Any]:
-        return dict(self._typed(name, Mapping, "a dictionary") or {})
-
-    def expressions(self, name: str) -> dict[str, str]:
-        return {column: str(expression) for column, expression in self.mapping(name).items()}
-
-    def flag(self, name: str) -> bool:
-        value = self.values.get(name)
-        if value is None or isinstance(value, bool):
-            return bool(value)
-        if str(value).lower() in ("true", "false"):  # as a variable or the environment gives it
-            return str(value).lower() == "true"
-        self.wrong(f"{name} must be true or false, not {value!r}")
-        return False
-
-    def either(self, one: str, other: str) -> tuple[str, ...]:
-        """The condition that goes by two names."""
-        found = [text for text in (self.text(one), self.text(other)) if text]
-        if len(found) > 1:
-            self.wrong(f"{one} and {other} are two names of the same: set one")
-        return tuple(found[:1])
 
 
 # --- a clause for each case ---
 
 
-def _basic(found: _Configs) -> list[MergeClause]:
+def _basic(found: Configs) -> list[MergeClause]:
     matched = MergeClause(
         MATCHED,
         "update",
@@ -186,7 +117,7 @@ def _basic(found: _Configs) -> list[MergeClause]:
     return clauses
 
 
-def _basic_by_source(found: _Configs) -> list[MergeClause]:
+def _basic_by_source(found: Configs) -> list[MergeClause]:
     action = (found.text("not_matched_by_source_action") or "").strip()
     condition = found.text("not_matched_by_source_condition")
     if not action:
@@ -198,7 +129,7 @@ def _basic_by_source(found: _Configs) -> list[MergeClause]:
     return [MergeClause(BY_SOURCE, action, conditions=(condition,) if condition else ())]
 
 
-def _check_columns(found: _Configs, clause: MergeClause, include: str, exclude: str) -> None:
+def _check_columns(found: Configs, clause: MergeClause, include: str, exclude: str) -> None:
     if clause.include and clause.exclude:
         found.wrong(f"{include} and {exclude} cannot both be set: one says which columns, "
                     "the other which not")  # fmt: skip
@@ -207,7 +138,7 @@ def _check_columns(found: _Configs, clause: MergeClause, include: str, exclude: 
 # --- merge_clauses ---
 
 
-def _listed(found: _Configs) -> list[MergeClause]:
+def _listed(found: Configs) -> list[MergeClause]:
     beside = [name for name in _BASIC if found.values.get(name)]
     if beside:
         found.wrong(f"merge_clauses says it all: remove {', '.join(beside)}")
@@ -231,7 +162,7 @@ def _listed(found: _Configs) -> list[MergeClause]:
     return clauses
 
 
-def _clause(lists: _Configs, at: str, given: Any, when: str) -> list[MergeClause]:
+def _clause(lists: Configs, at: str, given: Any, when: str) -> list[MergeClause]:
     if not isinstance(given, Mapping):
         lists.problems.append(f"{at} must be a dictionary, not {given!r}")
         return []
@@ -256,14 +187,14 @@ def _clause(lists: _Configs, at: str, given: Any, when: str) -> list[MergeClause
     return [MergeClause(when, action.replace("_", " "), conditions, error_message=message)]
 
 
-def _mode(found: _Configs, details: str) -> str:
+def _mode(found: Configs, details: str) -> str:
     mode = found.text("mode") or ("explicit" if found.values.get(details) else "by_name")
     if mode not in _MODES:
         found.wrong(f"mode must be one of {', '.join(_MODES)}, not {mode!r}")
     return mode
 
 
-def _update(found: _Configs, when: str, conditions: tuple[str, ...]) -> MergeClause:
+def _update(found: Configs, when: str, conditions: tuple[str, ...]) -> MergeClause:
     if when == BY_SOURCE:
         values = found.expressions("set_expressions")
         if not values:
@@ -286,7 +217,7 @@ def _update(found: _Configs, when: str, conditions: tuple[str, ...]) -> MergeCla
     return clause
 
 
-def _insert(found: _Configs, conditions: tuple[str, ...]) -> MergeClause:
+def _insert(found: Configs, conditions: tuple[str, ...]) -> MergeClause:
     mode = _mode(found, "insert")
     if mode != "explicit":
         return MergeClause(NOT_MATCHED, "insert", conditions, by_position=mode == "by_position")
@@ -298,7 +229,7 @@ def _insert(found: _Configs, conditions: tuple[str, ...]) -> MergeClause:
     return MergeClause(NOT_MATCHED, "insert", conditions, columns=columns, values=values)
 
 
-def _check_order(found: _Configs, clauses: Iterable[MergeClause]) -> None:
+def _check_order(found: Configs, clauses: Iterable[MergeClause]) -> None:
     closed: set[str] = set()
     for clause in clauses:
         if clause.when in closed:

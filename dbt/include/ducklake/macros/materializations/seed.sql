@@ -12,9 +12,12 @@
   {{ run_hooks(pre_hooks, inside_transaction=False) }}
   {{ run_hooks(pre_hooks, inside_transaction=True) }}
 
-  {%- set query = ducklake__seed_query(agate_table) %}
+  {%- set types = ducklake__seed_types(agate_table) -%}
+  {%- set replaced = existing_relation is none or should_full_refresh()
+      or ducklake__has_other_columns(existing_relation, types) -%}
+  {%- set query = ducklake__seed_query(agate_table, types) %}
   {% call statement('main') -%}
-    {%- if existing_relation is none or should_full_refresh() %}
+    {%- if replaced %}
       create or replace table {{ target_relation.render() }} {{ ducklake__layout_clauses() }} as {{ query }}
     {%- else %}
       insert overwrite {{ target_relation.render() }} by name {{ query }}
@@ -34,12 +37,33 @@
 {% endmaterialization %}
 
 
-{% macro ducklake__seed_query(agate_table) -%}
-  {%- set types = config.get('column_types', {}) -%}
+{% macro ducklake__seed_types(agate_table) -%}
+  {%- set types, given = {}, config.get('column_types', {}) -%}
+  {%- for name in agate_table.column_names -%}
+    {% do types.update({name: given.get(name, adapter.convert_type(agate_table, loop.index0))}) %}
+  {%- endfor -%}
+  {{ return(types) }}
+{%- endmacro %}
+
+
+{#- A file may change: its decimals would be cut to fit a column that was made for integers. -#}
+{% macro ducklake__has_other_columns(relation, types) -%}
+  {%- set wanted, there = {}, {} -%}
+  {%- for name, type in types.items() -%}
+    {% do wanted.update({name | lower: api.Column.translate_type(type) | lower}) %}
+  {%- endfor -%}
+  {%- for column in adapter.get_columns_in_relation(relation) -%}
+    {% do there.update({column.name | lower: column.dtype}) %}
+  {%- endfor -%}
+  {{ return(wanted != there) }}
+{%- endmacro %}
+
+
+{% macro ducklake__seed_query(agate_table, types) -%}
   {%- set quotes = config.get('quote_columns', none) -%}
   select
-  {%- for name in agate_table.column_names %}
-    cast({{ adapter.quote(name) }} as {{ types.get(name, adapter.convert_type(agate_table, loop.index0)) }}) as {{ adapter.quote_seed_column(name, quotes) }}{{ ',' if not loop.last }}
+  {%- for name, type in types.items() %}
+    cast({{ adapter.quote(name) }} as {{ type }}) as {{ adapter.quote_seed_column(name, quotes) }}{{ ',' if not loop.last }}
   {%- endfor %}
   from {{ adapter.seed_view(model['alias'] ~ '__dbt_seed', agate_table) }}
 {%- endmacro %}

@@ -1,12 +1,6 @@
 {#- Partitioning, sort order and options of a table, as a model's config has them. -#}
 {% macro ducklake__layout() -%}
-  {%- set partitioned_by = config.get('partitioned_by') or config.get('partition_by') or [] -%}
-  {%- set sorted_by = config.get('sorted_by') or config.get('sort_by') or [] -%}
-  {{ return({
-    'partitioned_by': [partitioned_by] if partitioned_by is string else partitioned_by,
-    'sorted_by': [sorted_by] if sorted_by is string else sorted_by,
-    'options': config.get('table_options') or {}
-  }) }}
+  {{ return(adapter.table_layout(model.config)) }}
 {%- endmacro %}
 
 
@@ -21,7 +15,7 @@
   {%- if layout.options %}
     tblproperties (
       {%- for key, value in layout.options.items() -%}
-        '{{ key }}' = '{{ value | string | lower if value is boolean else value }}'{{ ', ' if not loop.last }}
+        {{ ducklake__literal(key) }} = {{ ducklake__literal(value) }}{{ ', ' if not loop.last }}
       {%- endfor -%}
     )
   {%- endif %}
@@ -42,6 +36,6 @@
     {% do run_query('alter table ' ~ relation.render() ~ ' reset sorted by') %}
   {%- endif %}
   {%- for key, value in layout.options.items() %}
-    {% do run_query('alter table ' ~ relation.render() ~ " set tblproperties ('" ~ key ~ "' = '" ~ (value | string | lower if value is boolean else value) ~ "')") %}
+    {% do run_query('alter table ' ~ relation.render() ~ ' set tblproperties (' ~ ducklake__literal(key) ~ ' = ' ~ ducklake__literal(value) ~ ')') %}
   {%- endfor %}
 {%- endmacro %}

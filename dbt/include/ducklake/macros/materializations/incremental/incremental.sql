@@ -19,6 +19,7 @@
       {%- set on_schema_change = 'append_new_columns' -%}
     {%- endif -%}
   {%- endif -%}
+  {%- set predicates = config.get('predicates', none) or config.get('incremental_predicates', none) or [] -%}
   {%- set grant_config = config.get('grants') -%}
   {%- set rebuild = existing_relation is none or existing_relation.is_view or should_full_refresh() -%}
 
@@ -48,7 +49,7 @@
       'temp_relation': temp_relation,
       'unique_key': unique_key,
       'dest_columns': dest_columns,
-      'incremental_predicates': config.get('predicates', none) or config.get('incremental_predicates', none)
+      'incremental_predicates': [predicates] if predicates is string else predicates
     }) %}
     {%- if strategy == 'microbatch' -%}
       {#- Nothing depends on what was read so far; a batch may have been written since. -#}

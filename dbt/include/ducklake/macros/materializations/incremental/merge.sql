@@ -2,8 +2,7 @@
   {%- set plan = adapter.merge_plan(model.config) -%}
   {%- set keys = plan.using or unique_key or [] -%}
   {%- set keys = [keys] if keys is string else keys -%}
-  {%- set predicates = incremental_predicates or [] -%}
-  {%- set predicates = [predicates] if predicates is string else [] + predicates -%}
+  {%- set predicates = [] + (incremental_predicates or []) -%}
   {%- for key in keys -%}
     {% do predicates.append(get_merge_unique_key_match(plan.source_alias ~ '.' ~ key, plan.target_alias ~ '.' ~ key)) %}
   {%- endfor -%}
