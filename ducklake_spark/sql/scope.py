@@ -356,7 +356,7 @@ class Scope:
             self.made,
         )
         inner.read_through(relation.lake, reader)
-        text = spark_text(view)
+        text = spark_text(view, relation.lake)
         query = inner.splice(text, None if view.column_aliases else demand, relation)
         try:
             frame = inner.run(query)
