@@ -132,8 +132,8 @@ def _overwritten(
     tx, session = work.tx, scope.workspace.session
     mode = session.spark.conf.get("spark.sql.sources.partitionOverwriteMode", "static")
     static = {key: value for key, value in wanted.partition.items() if value is not None}
-    dynamic = len(wanted.partition) > len(static) or (mode or "").lower() == "dynamic"
-    if table.partition_fields and dynamic and not static:
+    dynamic = (wanted.partition and not static) or (mode or "").lower() == "dynamic"
+    if dynamic and len(static) < len(table.partition_fields):
         before = _row_count(work, table)
         staged = overwrite_partitions(session, tx, table.name, frame)
         return before + staged.record_count - _row_count(work, table), staged

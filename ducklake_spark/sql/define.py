@@ -20,6 +20,7 @@ from ducklake_spark.errors import (
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import Column, SortKey, Table
 from ducklake_spark.spec.names import QualifiedName, fold, quote, split_identifier
+from ducklake_spark.sql.parse_definitions import column_path
 from ducklake_spark.sql.result import Outcome
 from ducklake_spark.sql.scope import Scope
 from ducklake_spark.sql.splice import Spliced
@@ -349,7 +350,7 @@ def comment(_: Scope, work: Work, to: Relation, wanted: Comment) -> Outcome:
         case "view":
             tx.comment_on_view(to.name, wanted.text)
         case "column" if tx.find_table(to.name) is None and tx.find_view(to.name) is not None:
-            tx.set_view_tag(to.name, f"comment.{wanted.name[-1]}", wanted.text)
+            tx.set_view_tag(to.name, f"comment.{'.'.join(wanted.column)}", wanted.text)
         case _:
-            tx.comment_on_column(to.name, quote(wanted.name[-1]), wanted.text)
+            tx.comment_on_column(to.name, column_path(wanted.column), wanted.text)
     return Outcome("COMMENT")

@@ -13,6 +13,7 @@ from ducklake_spark.sql import change, define, inform, macros
 from ducklake_spark.sql.arguments import Given, evaluated
 from ducklake_spark.sql.failures import SPARK_ERRORS, query_error
 from ducklake_spark.sql.functions import FUNCTIONS
+from ducklake_spark.sql.parse_changes import queries_of
 from ducklake_spark.sql.parser import parse
 from ducklake_spark.sql.procedures import Procedure
 from ducklake_spark.sql.result import Outcome, Result
@@ -188,13 +189,19 @@ class Executor:
         return self._written(lake, lambda work: define.drop_schema(work, name, wanted))
 
     def _on_relation(self, scope: Scope, statement: OnRelation, text: str) -> DataFrame | Outcome:
-        name = statement.name
         if isinstance(statement, Comment) and statement.kind == "column":
-            name = name[:-1]
-        if not self._is_ours(scope, statement, name):
+            statement = self._of_relation(scope, statement)
+        if not self._is_ours(scope, statement, statement.name):
             return scope.query(text)
-        to = self.workspace.target(name)
+        to = self.workspace.target(statement.name)
         return self._written(to.lake, lambda work: _do(scope, work, to, statement))
+
+    def _of_relation(self, scope: Scope, wanted: Comment) -> Comment:
+        """The comment with the relation by itself, of which its name is a column or a field."""
+        name = wanted.name
+        known = [at for at in range(len(name) - 1, 0, -1) if scope.knows(name[:at])]
+        at = known[0] if known else len(name) - 1
+        return replace(wanted, name=name[:at], column=name[at:])
 
     def _is_ours(self, scope: Scope, statement: OnRelation, name: tuple[str, ...]) -> bool:
         """Whether a statement is about a relation of a lake and not about one of Spark's, which
@@ -218,6 +225,9 @@ def _do(scope: Scope, work: Work, to: Relation, statement: OnRelation) -> Outcom
     scope.read_through(to.lake, work.tx)
     carry_out = _DOERS[type(statement)]
     try:
+        if isinstance(statement, (Delete, Update, Merge)):
+            for name, query in queries_of(statement.before):
+                scope.define(name, query)
         return carry_out(scope, work, to, statement)
     except SPARK_ERRORS as error:  # of rows that are only computed when they are written
         raise query_error(error, scope.last) from error

@@ -21,12 +21,15 @@ _OURS = re.compile(r"`_ducklake_\w+`, |, `_ducklake_\w+`")
 _CALL = re.compile(r"^An error occurred while calling .*\n: [\w.$]+: ")
 _JVM = re.compile(r"\n*JVM stacktrace:.*", re.DOTALL)
 _FRAGMENT = re.compile(r"\n*== SQL.*", re.DOTALL)
-_PLAN = re.compile(r";?\n(?:'|\+- |Project |Filter |Aggregate |Join |:- ).*", re.DOTALL)
+_PLAN = re.compile(
+    r";?\n(?:'|\+- |Project |Filter |Aggregate |Join |:- ).*|(?<=SQLSTATE: .{5});\n.*", re.DOTALL
+)
 _FRAMES = re.compile(r"\n\s*at [\w.$]+\(.*", re.DOTALL)
 
 
-def query_error(error: Exception, query: Spliced | None = None) -> QueryError:
-    """The error without plans and stacks of the JVM, in the names and places of the query."""
+def query_error(error: Exception, query: Spliced | None = None, statement: str = "") -> QueryError:
+    """The error without plans and stacks of the JVM, in the names and places of the query, which
+    may be a part of a statement at its very own place."""
     text = str(error)
     for noise in (_CALL, _JVM, _FRAMES, _PLAN, _OURS):
         text = noise.sub("", text)
@@ -35,9 +38,16 @@ def query_error(error: Exception, query: Spliced | None = None) -> QueryError:
         return QueryError(shown_names(text).strip())
     line, column = _original_place(place, query)
     text = _FRAGMENT.sub("", _PLACE.sub("", text)).strip().rstrip(";").rstrip()
-    shown = query.original.splitlines()[line - 1] if query.original else ""
+    whole = statement if _is_part(query.original, statement) else query.original
+    shown = whole.splitlines()[line - 1] if whole else ""
     fragment = f"\n  line {line}: {shown.rstrip()}\n  {' ' * (len(f'line {line}: ') + column - 1)}^"
     return QueryError(shown_names(text) + fragment)
+
+
+def _is_part(text: str, statement: str) -> bool:
+    """Whether a text is all blanks where it is not the statement's own."""
+    pairs = zip(text, statement, strict=False)
+    return len(text) <= len(statement) and all(its in (" ", whole) for its, whole in pairs)
 
 
 def shown_names(text: str) -> str:

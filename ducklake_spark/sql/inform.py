@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 
 from ducklake_spark.catalog import LakeReader
+from ducklake_spark.errors import NotFoundError
 from ducklake_spark.scan.types import shown_type
 from ducklake_spark.spec.model import Column, SortKey, Table, View
 from ducklake_spark.spec.names import fold
@@ -17,7 +18,7 @@ from ducklake_spark.sql.scope import Scan, Scope
 from ducklake_spark.sql.splice import Spliced
 from ducklake_spark.sql.statements import Describe, Explain, Show
 from ducklake_spark.sql.tokens import literal, quoted
-from ducklake_spark.sql.views import SPARK_TEXT
+from ducklake_spark.sql.views import spark_text
 from ducklake_spark.sql.workspace import MAIN, Relation
 
 Rows = list[tuple[object, ...]]
@@ -37,11 +38,12 @@ def show(scope: Scope, wanted: Show) -> DataFrame:
     reader = scope.reader(to.lake)
     match wanted.what:
         case "columns":
-            names = [column.name for column in reader.table(to.name).columns]
-            return _named(scope, "col_name string", [(name,) for name in names])
+            columns = _columns_of(scope, to, reader)
+            return _named(scope, "col_name string", [row[:1] for row in columns])
         case "tblproperties":
-            options = reader.options(reader.table(to.name))
-            return _named(scope, "key string, value string", sorted(options.items()))
+            options = reader.options(reader.table(to.name)).items()
+            rows = [item for item in sorted(options) if wanted.pattern in (None, item[0])]
+            return _named(scope, "key string, value string", rows)
         case "partitions":
             return _partitions(scope, reader, reader.table(to.name))
         case _:
@@ -110,6 +112,8 @@ def _create_text(reader: LakeReader, to: Relation) -> str:
     if view is not None:
         return _create_view_text(to, view)
     table = reader.table(to.name)
+    stored = reader.stored_options()
+    own = {o.key: o.value for o in stored if (o.scope, o.scope_id) == ("table", table.id)}
     lines = [f"  {_column_text(column)}" for column in table.columns]
     parts = [f"CREATE TABLE {_sql_name(to)} (\n" + ",\n".join(lines) + ")"]
     columns = {column.id: column.name for column in table.columns}
@@ -120,13 +124,22 @@ def _create_text(reader: LakeReader, to: Relation) -> str:
         parts.append(f"SORTED BY ({', '.join(map(_sort_text, table.sort_keys))})")
     if table.comment:
         parts.append(f"COMMENT {literal(table.comment)}")
+    if own:
+        options = [f"{literal(key)} = {literal(value)}" for key, value in sorted(own.items())]
+        parts.append(f"TBLPROPERTIES ({', '.join(options)})")
     return "\n".join(parts)
 
 
 def _create_view_text(to: Relation, view: View) -> str:
-    aliases = ", ".join(map(quoted, view.column_aliases))
-    columns = f" ({aliases})" if aliases else ""
-    return f"CREATE VIEW {_sql_name(to)}{columns} AS {view.tags.get(SPARK_TEXT, view.sql)}"
+    comments = {name: view.tags.get(f"comment.{name}") for name in view.column_aliases}
+    aliases = [f"{quoted(name)}{_comment_text(text)}" for name, text in comments.items()]
+    columns = f" ({', '.join(aliases)})" if aliases else ""
+    head = f"CREATE VIEW {_sql_name(to)}{columns}{_comment_text(view.comment)}"
+    return f"{head} AS {spark_text(view, to.lake)}"
+
+
+def _comment_text(text: str | None) -> str:
+    return f" COMMENT {literal(text)}" if text else ""
 
 
 def _sql_name(to: Relation) -> str:
@@ -171,30 +184,54 @@ def describe(scope: Scope, wanted: Describe) -> DataFrame:
         return _named(scope, schema, rows)
     to = scope.workspace.target(wanted.name)
     reader = scope.reader(to.lake)
-    view = reader.find_view(to.name)
-    if view is not None:
-        rows = _view_columns(scope, to, view, reader)
-    else:
-        table = reader.table(to.name)
-        rows = [(c.name, shown_type(c).simpleString(), c.comment) for c in table.columns]
-        if wanted.extended:
-            rows += _details(reader, table, to)
+    rows = _columns_of(scope, to, reader)
+    if wanted.column is not None:
+        return _one_column(scope, to, rows, wanted.column)
+    if wanted.extended:
+        view = reader.find_view(to.name)
+        rows += _details(_view_facts(view, to) if view else _table_facts(reader, to), to)
     return _named(scope, schema, rows)
 
 
-def _view_columns(scope: Scope, to: Relation, view: View, reader: LakeReader) -> Rows:
+def _columns_of(scope: Scope, to: Relation, reader: LakeReader) -> Rows:
+    """Name, type and comment of the columns of a table or view."""
+    view = reader.find_view(to.name)
+    if view is None:
+        columns = reader.table(to.name).columns
+        return [(c.name, shown_type(c).simpleString(), c.comment) for c in columns]
     fields = scope.view_rows(to, view, reader).schema.fields
     return [(f.name, f.dataType.simpleString(), view.tags.get(f"comment.{f.name}")) for f in fields]
 
 
-def _details(reader: LakeReader, table: Table, to: Relation) -> Rows:
+def _one_column(scope: Scope, to: Relation, rows: Rows, wanted: str) -> DataFrame:
+    found = next((row for row in rows if fold(str(row[0])) == fold(wanted)), None)
+    if found is None:
+        near = [str(row[0]) for row in rows]
+        raise NotFoundError(f"Column {wanted!r} of {to}", near=near, wanted=wanted)
+    facts = zip(("col_name", "data_type", "comment"), found, strict=True)
+    return _named(scope, "info_name string, info_value string", list(facts))
+
+
+def _details(facts: dict[str, str], to: Relation) -> Rows:
+    names = {"Catalog": to.lake, "Database": to.name.schema, "Table": to.name.name}
+    details = [(name, value, None) for name, value in (names | facts).items()]
+    return [("", "", None), ("# Detailed Table Information", "", None), *details]
+
+
+def _view_facts(view: View, to: Relation) -> dict[str, str]:
+    return {
+        "Type": "view",
+        "Comment": view.comment or "",
+        "View Text": spark_text(view, to.lake),
+    }
+
+
+def _table_facts(reader: LakeReader, to: Relation) -> dict[str, str]:
+    table = reader.table(to.name)
     columns = {column.id: column.name for column in table.columns}
     keys = [_key_text(key.transform, columns[key.column_id]) for key in table.partition_fields]
     files = reader.files(table)
-    facts = {
-        "Catalog": to.lake,
-        "Database": to.name.schema,
-        "Table": to.name.name,
+    return {
         "Type": "table",
         "Provider": "ducklake",
         "Comment": table.comment or "",
@@ -206,8 +243,6 @@ def _details(reader: LakeReader, table: Table, to: Relation) -> Rows:
         "Table id": str(table.id),
         "Snapshot": str(reader.snapshot.id),
     }
-    details = [(name, value, None) for name, value in facts.items()]
-    return [("", "", None), ("# Detailed Table Information", "", None), *details]
 
 
 # --- EXPLAIN ---

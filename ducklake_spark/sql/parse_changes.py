@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 from ducklake_spark.errors import StatementError, UnsupportedFeatureError
@@ -21,23 +22,17 @@ from ducklake_spark.sql.tokens import Cursor, quoted
 Assignments = tuple[tuple[Parts, str], ...]
 
 
-def parse(cursor: Cursor, prefix: str = "") -> Statement:
+def parse(cursor: Cursor, prefix: str = "") -> Statement | None:
     """The statement that begins here; `prefix` is the WITH before it."""
-    word = cursor.take().word
-    if word == "INSERT":
-        return _insert(cursor, prefix)
-    if prefix:
-        raise UnsupportedFeatureError(
-            f"WITH before {word} is not supported.",
-            hint="Write the query as a subquery of the condition or the source.",
-        )
-    match word:
+    match cursor.take().word:
+        case "INSERT":
+            return _insert(cursor, prefix)
         case "DELETE":
-            return _delete(cursor)
+            return replace(_delete(cursor), before=prefix)
         case "UPDATE":
-            return _update(cursor)
+            return replace(_update(cursor), before=prefix)
         case "MERGE":
-            return _merge(cursor)
+            return replace(_merge(cursor), before=prefix)
         case _:
             cursor.expect("TABLE")
             name = cursor.dotted("a table")
@@ -46,7 +41,7 @@ def parse(cursor: Cursor, prefix: str = "") -> Statement:
 
 
 def after_with(cursor: Cursor) -> Statement | None:
-    """The INSERT that a WITH belongs to, if it does not belong to a query."""
+    """The statement that a WITH belongs to, if it does not belong to a query."""
     start = cursor.take().start
     while not cursor.done:
         if cursor.sees("("):
@@ -58,6 +53,21 @@ def after_with(cursor: Cursor) -> Statement | None:
         else:
             cursor.take()
     return None
+
+
+def queries_of(before: str) -> tuple[tuple[str, str], ...]:
+    """The names that a WITH defines, each with the query of its rows."""
+    cursor, names = Cursor(before), []
+    cursor.accept("WITH")
+    cursor.accept("RECURSIVE")
+    while not cursor.done:
+        names.append(cursor.name())
+        while not (cursor.done or cursor.accept(",")):
+            if cursor.sees("("):
+                cursor.skip_group()
+            else:
+                cursor.take()
+    return tuple((name, f"{before} SELECT * FROM {quoted(name)}") for name in names)  # noqa: S608
 
 
 def arguments(cursor: Cursor) -> tuple[tuple[str | None, str], ...]:
@@ -79,14 +89,21 @@ def arguments(cursor: Cursor) -> tuple[tuple[str | None, str], ...]:
 # --- INSERT ---
 
 
-def _insert(cursor: Cursor, prefix: str) -> Insert:
+def _insert(cursor: Cursor, prefix: str) -> Insert | None:
+    """None for an export: INSERT OVERWRITE DIRECTORY is Spark's own."""
     overwrite = cursor.accept("OVERWRITE")
+    if overwrite and (cursor.sees("DIRECTORY") or cursor.sees("LOCAL", "DIRECTORY")):
+        return None
     if not overwrite:
         cursor.expect("INTO")
     cursor.accept("TABLE")
     name = cursor.dotted("a table")
     partition = _partition(cursor) if cursor.accept("PARTITION") else {}
-    cursor.accept("IF", "NOT", "EXISTS")
+    if cursor.accept("IF", "NOT", "EXISTS"):
+        raise UnsupportedFeatureError(
+            "INSERT … IF NOT EXISTS is not supported.",
+            hint="Look first whether the partition has rows.",
+        )
     alias = cursor.name("an alias") if cursor.accept("AS") else None
     replace_where = None
     by_name = cursor.accept("BY", "NAME")

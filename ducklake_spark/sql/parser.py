@@ -41,7 +41,7 @@ def parse(text: str) -> Statement:
     if word in _QUERY:
         return _query(cursor)
     if word in _CHANGES:
-        return parse_changes.parse(cursor)
+        return parse_changes.parse(cursor) or _export(cursor)
     if word in ("CREATE", "DROP", "ALTER", "COMMENT"):
         found = parse_functions.parse(cursor) or parse_definitions.parse(Cursor(text))
         return found or _sparks(cursor)
@@ -66,13 +66,23 @@ def _query(cursor: Cursor) -> Query:
 
 
 def _sparks(cursor: Cursor) -> SparkCommand:
-    """A command of Spark's, with the query it may hold."""
+    """A command of Spark's, with the queries it may hold: AS SELECT …, and = (SELECT …)."""
     cursor.at = 0
     query_at = None
     while not cursor.done and query_at is None:
-        if cursor.take().word == "AS" and cursor.peek().word in _QUERY:
-            query_at = cursor.peek().start
+        token, following = cursor.take(), cursor.peek()
+        if token.word == "AS" and following.word in _QUERY:
+            query_at = following.start
+        elif token.word == "(" and following.word in ("SELECT", "WITH"):
+            query_at = token.start
     return SparkCommand(cursor.text[: cursor.end], query_at)
+
+
+def _export(cursor: Cursor) -> SparkCommand:
+    """INSERT OVERWRITE DIRECTORY … SELECT …, which writes files beside all lakes."""
+    cursor.at = 0
+    cursor.until("SELECT", "WITH", "FROM", "VALUES", "TABLE")
+    return SparkCommand(cursor.text[: cursor.end], cursor.peek().start)
 
 
 def _explain(cursor: Cursor) -> Statement | None:
@@ -89,7 +99,8 @@ def _explained(cursor: Cursor) -> str | None:
         created = parse_definitions.parse(cursor)
         return None if created is None else _finding(created)
     if word in _CHANGES:
-        return _finding(parse_changes.parse(cursor))
+        change = parse_changes.parse(cursor)
+        return None if change is None else _finding(change)
     if word == "WITH" and (change := parse_changes.after_with(cursor)) is not None:
         return _finding(change)
     cursor.at = at
@@ -105,7 +116,8 @@ def _finding(statement: Statement) -> str:
         case Delete(name, alias, condition) | Update(name, alias, _, condition):
             known = f" AS {quoted(alias)}" if alias else ""
             where = f" WHERE {condition.strip()}" if condition else ""
-            return f"SELECT * FROM {'.'.join(map(quoted, name))}{known}{where}"  # noqa: S608
+            query = f"SELECT * FROM {'.'.join(map(quoted, name))}{known}{where}"  # noqa: S608
+            return f"{statement.before} {query}" if statement.before else query
         case _:
             raise UnsupportedFeatureError(
                 f"EXPLAIN does not tell of {type(statement).__name__.upper()}.",
@@ -148,16 +160,18 @@ def _show(cursor: Cursor) -> Statement | None:
     if not what:
         return None
     name: tuple[str, ...] = ()
+    pattern = None
     if what in ("TBLPROPERTIES", "PARTITIONS"):
         name = cursor.dotted("a table")
         if cursor.sees("("):
-            cursor.skip_group()
+            properties = parse_definitions.keys(cursor)
+            pattern = properties[0].strip("'\"`") if properties else None
     while cursor.accept_any("IN", "FROM"):
         found = cursor.dotted()
         # SHOW COLUMNS IN t IN s
         name = (*found, *name) if what == "COLUMNS" and len(found) < 3 else found
-    cursor.accept("LIKE")
-    pattern = None if cursor.done else cursor.string("a pattern")
+    if cursor.accept("LIKE") or not cursor.done:
+        pattern = cursor.string("a pattern")
     cursor.finish()
     return Show("schemas" if what == "DATABASES" else what.lower(), name, pattern)
 
@@ -170,10 +184,17 @@ def _describe(cursor: Cursor) -> Statement | None:
     if is_query or (cursor.sees_any(*_QUERY) and not cursor.accept("TABLE")):
         return Describe(query=cursor.query())
     extended = bool(cursor.accept_any("EXTENDED", "FORMATTED"))
+    if cursor.sees_any("HISTORY", "DETAIL") and cursor.peek(1).is_name:
+        raise UnsupportedFeatureError(
+            f"DESCRIBE {cursor.peek().word} is not supported.",
+            hint="lake.snapshots() has the history; DESCRIBE EXTENDED and lake.table_info() tell "
+            "of a table.",
+        )
     name = cursor.dotted("a table or view")
-    if cursor.accept("AS", "JSON") or not cursor.done:
+    if cursor.sees("AS", "JSON"):
         return None
-    return Describe(name, extended)
+    column = None if cursor.done else cursor.name("a column")
+    return Describe(name, extended, column=column) if cursor.done else None
 
 
 def _call(cursor: Cursor) -> Statement | None:
@@ -185,12 +206,18 @@ def _call(cursor: Cursor) -> Statement | None:
 def _cache(cursor: Cursor) -> Statement | None:
     """CACHE TABLE x AS query makes a view that is read later on."""
     cursor.take()
-    if cursor.accept("LAZY") or not cursor.accept("TABLE"):
+    is_sparks = cursor.accept("LAZY")
+    if not cursor.accept("TABLE"):
         return None
     name = cursor.name()
+    if cursor.accept("OPTIONS"):
+        cursor.skip_group()
+        is_sparks = True
     cursor.accept("AS")
     if cursor.peek().word not in _QUERY:
         return None
+    if is_sparks:
+        return SparkCommand(cursor.text[: cursor.end], cursor.peek().start)
     query = cursor.query()
     return CreateTemporaryView(name, query, replace=True, cached=True)
 

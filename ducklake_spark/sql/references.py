@@ -26,6 +26,10 @@ _NO_ALIAS = _ENDS_FROM | {
     "LATERAL", "PIVOT", "UNPIVOT", "TABLESAMPLE", "VALUES", "INSERT", "MATCH_RECOGNIZE",
     "WATERMARK", "WITH",
 }  # fmt: skip
+_UNITS = {
+    "YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND",
+    "MICROSECOND",
+}  # fmt: skip
 _TIME_TRAVEL = {"VERSION": "version", "SYSTEM_VERSION": "version"} | {
     "TIMESTAMP": "timestamp",
     "SYSTEM_TIME": "timestamp",
@@ -257,8 +261,7 @@ def take_travel(cursor: Cursor) -> Travel | None:
 
 def _operand(cursor: Cursor) -> None:
     if cursor.accept("INTERVAL"):
-        cursor.take()
-        cursor.take()
+        _interval(cursor)
         return
     if cursor.sees("("):
         cursor.skip_group()
@@ -269,6 +272,19 @@ def _operand(cursor: Cursor) -> None:
         cursor.take()
     if cursor.sees("("):
         cursor.skip_group()
+    while cursor.accept("::"):
+        cursor.take()
+
+
+def _interval(cursor: Cursor) -> None:
+    """Take '1 day', 1 DAY, 2 DAYS 3 HOURS or '1-2' YEAR TO MONTH."""
+    while True:
+        cursor.accept_any("-", "+")
+        cursor.take()
+        while cursor.sees("TO") or cursor.peek().word.removesuffix("S") in _UNITS:
+            cursor.take()
+        if cursor.peek().kind not in (Kind.NUMBER, Kind.STRING):
+            return
 
 
 def _may_be_alias(token: Token) -> bool:

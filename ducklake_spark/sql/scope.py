@@ -23,7 +23,7 @@ from ducklake_spark.errors import (
 )
 from ducklake_spark.scan import read_table
 from ducklake_spark.spec.model import Table, View
-from ducklake_spark.spec.names import QualifiedName
+from ducklake_spark.spec.names import QualifiedName, fold
 from ducklake_spark.spec.predicates import Predicate
 from ducklake_spark.sql.calls import calls_without_lake, find_calls
 from ducklake_spark.sql.conditions import Condition, predicate_of
@@ -66,12 +66,17 @@ class Scope:
     last: Spliced | None = None
     _readers: dict[str, LakeReader] = field(default_factory=dict)
     _calling: list[Relation] = field(default_factory=list)
+    _defined: dict[str, str] = field(default_factory=dict)
 
     # --- queries ---
 
     def query(self, text: str) -> DataFrame:
         """The rows of a query, which may name relations of lakes."""
         return self.run(self.splice(text))
+
+    def define(self, name: str, query: str) -> None:
+        """Let a name stand for a query in the rest of the statement."""
+        self._defined[fold(name)] = self.show(self.query(query), name, None)
 
     def run(self, query: Spliced) -> DataFrame:
         self.last = query
@@ -90,16 +95,18 @@ class Scope:
             parts = [part.text for part in Cursor(named).tokens if part.is_name]
             for candidate in self.workspace.candidates(parts)[:1]:
                 return self._missing(candidate)
-        return query_error(error, query)
+        return query_error(error, query, self.statement)
 
     def _missing(self, relation: Relation) -> Exception:
         try:
             reader = self.reader(relation.lake)
             if self._find(reader, relation) is not None:
                 return QueryError(
-                    f"{relation} is named where the names of a lake are not seen, as in "
-                    "EXECUTE IMMEDIATE, or in IDENTIFIER(…) of an expression.",
-                    hint="Write the name itself, or IDENTIFIER('…') with the whole name in it.",
+                    f"{relation} is named where the names of a lake are not seen: in a command "
+                    "for Spark's own tables, EXECUTE IMMEDIATE, a script of BEGIN … END, or "
+                    "IDENTIFIER(…) of an expression.",
+                    hint="Name it in a statement of its own, or in IDENTIFIER('…') with the whole "
+                    "name. Tables of a lake need no ANALYZE, CACHE or REFRESH.",
                 )
             near = [e.name.name for e in reader.tables(relation.name.schema)]
             near += [view.name.name for view in reader.views(relation.name.schema)]
@@ -247,6 +254,8 @@ class Scope:
         if reference.arguments is not None:
             view = self._function_view(reference)
             return (view, None) if view is not None else None
+        if len(reference.parts) == 1 and (defined := self._defined.get(fold(reference.parts[0]))):
+            return defined, None
         for relation in self._candidates(reference, home):
             reader = self._at(relation.lake, reference.travel)
             found = self._find(reader, relation)
@@ -314,11 +323,16 @@ class Scope:
 
     def moment(self, expression: str) -> datetime.datetime:
         """The point in time that an expression of Spark's names."""
-        query = self.splice(f"SELECT CAST({expression} AS TIMESTAMP) AS t")
+        inner = self.splice(expression)
+        around = [
+            Edit(0, 0, "SELECT CAST("),
+            Edit(len(expression), len(expression), " AS TIMESTAMP) AS t"),
+        ]
+        query = spliced(expression, [*around, *inner.edits])
         try:
             found = self.run(query).toArrow()["t"][0].as_py()
         except SPARK_ERRORS as error:
-            raise query_error(error) from error
+            raise query_error(error, query) from error
         if found is None:
             raise StatementError(f"{expression} names no point in time.")
         moment: datetime.datetime = found.astimezone(datetime.UTC)
@@ -356,7 +370,7 @@ class Scope:
             self.made,
         )
         inner.read_through(relation.lake, reader)
-        text = spark_text(view)
+        text = spark_text(view, relation.lake)
         query = inner.splice(text, None if view.column_aliases else demand, relation)
         try:
             frame = inner.run(query)

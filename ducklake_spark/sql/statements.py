@@ -191,11 +191,13 @@ class Alter:
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """`kind`: table, view, column. The name of a column includes its table."""
+    """`kind`: table, view, column. The name of a column includes its table, until it is known what
+    part of it that is; `column` is the rest."""
 
     kind: str
     name: Parts
     text: str | None
+    column: Parts = ()
 
 
 # --- rows ---
@@ -218,9 +220,12 @@ class Insert:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
+    """`before`, here and below, is the WITH before the statement."""
+
     name: Parts
     alias: str | None
     condition: str | None
+    before: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +234,7 @@ class Update:
     alias: str | None
     assignments: tuple[tuple[Parts, str], ...]
     condition: str | None
+    before: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +259,7 @@ class Merge:
     source_alias: str | None
     on: str
     clauses: tuple[When, ...]
+    before: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +292,10 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """`what`: schemas, tables, views, columns, create table, tblproperties, partitions."""
+    """`what`: schemas, tables, views, columns, create table, tblproperties, partitions.
+
+    `pattern` is that of names, or the one property.
+    """
 
     what: str
     name: Parts = ()
@@ -294,11 +304,12 @@ class Show:
 
 @dataclass(frozen=True, slots=True)
 class Describe:
-    """A relation or, with `query`, the columns of a query."""
+    """A relation, one column of it or, with `query`, the columns of a query."""
 
     name: Parts = ()
     extended: bool = False
     query: str | None = None
+    column: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from sqlglot.errors import SqlglotError
 from ducklake_spark.errors import UnsupportedFeatureError
 from ducklake_spark.spec.model import View
 from ducklake_spark.spec.names import fold
+from ducklake_spark.sql.from_duckdb import for_spark
 from ducklake_spark.sql.references import find_references
 from ducklake_spark.sql.splice import Edit, spliced
 from ducklake_spark.sql.tokens import Cursor, Kind, literal
@@ -82,33 +83,19 @@ def _with_whole_strings(query: str) -> str:
     return spliced(query, edits).text
 
 
-def spark_text(view: View) -> str:
-    """The text of a view for Spark, whoever made the view."""
+def spark_text(view: View, lake: str) -> str:
+    """The text of a view for Spark, whoever made the view; `lake` is what its lake is called."""
     kept = view.tags.get(SPARK_TEXT)
     if kept is not None:
         return kept
     if view.dialect == "spark":
         return view.sql
     try:
-        tree = _with_lambdas(sqlglot.parse_one(view.sql, dialect="duckdb"))
-        return tree.sql(dialect="spark", unsupported_level=sqlglot.ErrorLevel.RAISE)
-    except (SqlglotError, RecursionError) as error:
+        return for_spark(view.sql, lake)
+    except (SqlglotError, RecursionError, ValueError) as error:  # ValueError: sqlglot's, of maps
         reason = str(error).partition("\n")[0]
         raise UnsupportedFeatureError(
             f"The view {view.name} was written for DuckDB and has no form that Spark runs: "
             f"{reason}.",
             hint="Write it again with CREATE OR REPLACE VIEW here, or read it with DuckDB.",
         ) from error
-
-
-def _with_lambdas(tree: exp.Expr) -> exp.Expr:
-    """DuckDB keeps `f(xs, x -> y)` as `f(xs, (x -> y))`, and sqlglot sees an arrow of JSON's."""
-    for arrow in list(tree.find_all(exp.JSONExtract)):
-        outer, taken = arrow.parent, arrow.this
-        names = taken.expressions if isinstance(taken, exp.Tuple) else [taken]
-        plain = all(isinstance(name, exp.Column) and not name.table for name in names)
-        is_argument = isinstance(outer, exp.Paren) and isinstance(outer.parent, exp.Func)
-        if outer is not None and plain and is_argument and not arrow.expression.is_string:
-            variables = [exp.to_identifier(name.name) for name in names]
-            outer.replace(exp.Lambda(this=arrow.expression.unnest(), expressions=variables))
-    return tree

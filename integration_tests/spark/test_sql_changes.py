@@ -8,7 +8,7 @@ import pytest
 
 from ducklake_spark.errors import DuckLakeError, QueryError
 from ducklake_spark.session import Session
-from support.sql_lakes import SqlLake, sql_lake
+from support.sql_lakes import Rows, SqlLake, sql_lake
 
 T = "CREATE TABLE lake.main.t (id INT, v STRING DEFAULT 'new', n DOUBLE)"
 
@@ -116,6 +116,7 @@ def test_update(on: SqlLake, statement: str, values: str, updated: int) -> None:
         ("MERGE INTO t USING t AS s ON t.id = s.id\nWHEN MATCHED\n THEN UPDATE SET n = s.nope",
          "s.nope"),
         ("INSERT INTO t\nSELECT id,\n  nope,\n n FROM t", "nope"),
+        ("INSERT INTO t SELECT id, nope, n FROM t", "nope"),
         ("INSERT INTO t (id, n)\nSELECT id,\n  1 / (id - 1) FROM t", "1 / (id"),
         ("UPDATE t\n  SET n = 1 / (id - 1)", "1 / (id"),
         ("DELETE FROM t WHERE\n 1 / (id - 1) > 0", "1 / (id"),
@@ -216,8 +217,42 @@ def test_partitions_are_overwritten(on: SqlLake, keys: str) -> None:
         assert on.same("SELECT * FROM p") == [(4, "b"), (9, "a")]
         on.run("INSERT INTO p PARTITION (g = 'c') VALUES (5)")
         assert on.same("SELECT * FROM p") == [(4, "b"), (5, "c"), (9, "a")]
+        with pytest.raises(DuckLakeError, match="IF NOT EXISTS"):
+            on.run("INSERT OVERWRITE p PARTITION (g = 'c') IF NOT EXISTS SELECT 6")
     on.run("INSERT OVERWRITE p VALUES (7, 'z')")
     assert on.same("SELECT * FROM p") == [(7, "z")]
+
+
+@pytest.mark.parametrize(
+    ("mode", "rows"),
+    [("dynamic", [(1, 1, 9), (1, 2, 2), (2, 1, 3)]), ("static", [(1, 1, 9), (2, 1, 3)])],
+)
+def test_partitions_that_are_named_in_part(on: SqlLake, mode: str, rows: Rows) -> None:
+    on.run(
+        "CREATE OR REPLACE TABLE p (a INT, b INT, v INT) PARTITIONED BY (a, b)",
+        "INSERT INTO p VALUES (1, 1, 1), (1, 2, 2), (2, 1, 3)",
+    )
+    on.lake.sql(f"SET spark.sql.sources.partitionOverwriteMode = {mode}")
+    on.run("INSERT OVERWRITE p PARTITION (a = 1, b) SELECT 1, 9")
+    on.lake.sql("RESET spark.sql.sources.partitionOverwriteMode")
+    assert on.same("SELECT * FROM p") == rows
+
+
+@pytest.mark.parametrize(
+    ("statement", "rows"),
+    [
+        ("DELETE FROM t WHERE id IN (SELECT id FROM c) OR id = (SELECT max(n) FROM d)",
+         [(1, "a", 1.5)]),
+        ("UPDATE t SET v = (SELECT max(n) FROM d) WHERE id IN (TABLE c)",
+         [(1, "a", 1.5), (2, "3", None), (3, "new", 3.0)]),
+        ("MERGE INTO t USING c ON t.id = c.id WHEN MATCHED AND c.id < (SELECT n FROM d) THEN "
+         "DELETE", [(1, "a", 1.5), (3, "new", 3.0)]),
+    ],
+)  # fmt: skip
+def test_with_before_a_change(on: SqlLake, statement: str, rows: Rows) -> None:
+    defined = "WITH c AS (SELECT id FROM t WHERE id = 2), d (n) AS (SELECT max(id) FROM t)"
+    on.run(f"{defined} {statement}")
+    assert on.same("SELECT * FROM t") == rows
 
 
 @pytest.mark.parametrize(
@@ -256,7 +291,7 @@ def test_partitions_are_overwritten(on: SqlLake, keys: str) -> None:
          "WHEN MATCHED THEN UPDATE SET v = 'x'", "(?i)more than one|several|twice"),
         ("MERGE WITH SCHEMA EVOLUTION INTO t USING s ON true WHEN MATCHED THEN DELETE", "ALTER"),
         ("TRUNCATE t", "TABLE"),
-        ("WITH c AS (SELECT 1) DELETE FROM t", "WITH before DELETE"),
+        ("WITH c AS (SELECT 1 AS n) DELETE FROM t WHERE id IN (SELECT nope FROM c)", "nope"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_done_changes_nothing(on: SqlLake, statement: str, message: str) -> None:

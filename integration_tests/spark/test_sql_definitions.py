@@ -151,7 +151,8 @@ def test_what_show_create_says_creates_the_same(on: SqlLake) -> None:
     on.run(
         "CREATE TABLE twin (id INT NOT NULL, `a b` STRING DEFAULT 'x' COMMENT 'it''s', "
         "d DECIMAL(5, 1), xs ARRAY<STRUCT<k: STRING, v: TIMESTAMP>>) "
-        "PARTITIONED BY (bucket(3, id)) SORTED BY (id) COMMENT 'c'"
+        "PARTITIONED BY (bucket(3, id)) SORTED BY (id) COMMENT 'c' "
+        "TBLPROPERTIES ('target_file_size' = '1MB')"
     )
     (text,) = (row[0] for row in on.rows("SHOW CREATE TABLE twin"))
     before = columns(on, "twin")
@@ -182,6 +183,13 @@ def test_comments(on: SqlLake) -> None:
     assert columns(on, "k")[0][4] == "it's"
     found = "SELECT comment FROM duckdb_tables() WHERE table_name = 'k' AND database_name = 'lake'"
     assert on.duck(found) == [('a "table"',)]
+    on.run(
+        "CREATE TABLE deep AS SELECT named_struct('a', 1) AS s",
+        "COMMENT ON COLUMN deep.s.a IS 'one'",
+        "COMMENT ON COLUMN lake.main.deep.s.a IS 'two'",
+    )
+    field = on.lake.reader().table("main.deep").column("s.a")
+    assert field.comment == "two"
     on.run("COMMENT ON TABLE k IS NULL", "COMMENT ON COLUMN lake.main.k.id IS NULL")
     assert on.duck(found) == [(None,)]
     assert columns(on, "k")[0][4] is None

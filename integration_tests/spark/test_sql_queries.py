@@ -164,6 +164,18 @@ def test_spark_reads_what_is_its_own(own: SqlLake, tmp_path: Path) -> None:
     assert own.rows("SELECT count(*) FROM c") == [(2,)]
 
 
+def test_queries_within_commands_of_sparks(own: SqlLake, tmp_path: Path) -> None:
+    own.lake.sql("DECLARE OR REPLACE most INT")
+    own.lake.sql("SET VAR most = (SELECT min(id) FROM main.t WHERE t.id > 3)")
+    assert own.rows("SELECT count(*) FROM t WHERE id < most") == [(4,)]
+    own.lake.sql("CACHE TABLE few OPTIONS ('storageLevel' 'MEMORY_ONLY') SELECT id FROM t LIMIT 2")
+    assert own.rows("SELECT count(*) FROM few") == [(2,)]
+    own.lake.sql(f"INSERT OVERWRITE DIRECTORY '{tmp_path}/out' USING json SELECT id FROM lake.t")
+    assert own.rows(f"SELECT sum(id) FROM json.`{tmp_path}/out`") == [(45,)]
+    with pytest.raises(QueryError, match="no ANALYZE, CACHE or REFRESH"):
+        own.lake.sql("REFRESH TABLE t")
+
+
 def test_time_travel_for_each_reference(own: SqlLake) -> None:
     before = own.newest
     moment = datetime.datetime.now(datetime.UTC)
@@ -173,10 +185,13 @@ def test_time_travel_for_each_reference(own: SqlLake) -> None:
     assert own.rows(f"SELECT count(*) FROM t VERSION AS OF {before} WHERE t.id < 4") == [(4,)]
     for text in (f"'{moment.isoformat()}'", f"TIMESTAMP '{moment.isoformat()}'",
                  "current_timestamp() - INTERVAL 0 SECONDS",
+                 "current_timestamp() - INTERVAL '0 seconds' - INTERVAL '0-0' YEAR TO MONTH",
+                 "current_timestamp()::TIMESTAMP",
                  f"(SELECT snapshot_time FROM lake.snapshots() WHERE snapshot_id = {before})",
                  ):  # fmt: skip
         expected = 6 if "current" in text else 10
-        assert own.rows(f"SELECT count(*) FROM main.t TIMESTAMP AS OF {text}") == [(expected,)]
+        query = f"SELECT count(x.id) FROM main.t TIMESTAMP AS OF {text} x WHERE x.id IS NOT NULL"
+        assert own.rows(query) == [(expected,)]
 
 
 @pytest.mark.parametrize(
@@ -186,6 +201,7 @@ def test_time_travel_for_each_reference(own: SqlLake) -> None:
         ("SELECT * FROM t VERSION AS OF 'yesterday'", "takes a snapshot id"),
         ("SELECT * FROM t TIMESTAMP AS OF '1999-01-01'", "1999"),
         ("SELECT * FROM t TIMESTAMP AS OF NULL", "no point in time"),
+        ("SELECT * FROM t TIMESTAMP AS OF nope", r"line 1: nope\n +\^"),
         ("SELECT * FROM nowhere VERSION AS OF 1", "nowhere"),
     ],
 )

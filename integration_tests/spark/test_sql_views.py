@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
 
 import pytest
 
@@ -63,6 +64,13 @@ def test_column_aliases_and_comments(on: SqlLake) -> None:
     assert ("a b", "bigint", "first") in on.rows("DESCRIBE named")
     comment = "SELECT comment FROM duckdb_views() WHERE view_name = 'named'"
     assert on.duck(comment) == [("a view",)]
+    facts = {row[0]: row[1] for row in on.lake.sql("DESCRIBE EXTENDED named").collect()}
+    assert (facts["Type"], facts["Comment"]) == ("view", "a view")
+    assert facts["View Text"].startswith("SELECT id, g FROM")
+    ((text,),) = on.rows("SHOW CREATE TABLE named")
+    on.run("DROP VIEW named", text)
+    assert on.rows("SHOW CREATE VIEW named") == [(text,)]
+    assert on.duck(comment) == [("a view",)]
 
 
 def test_views_over_views_across_schemas(on: SqlLake) -> None:
@@ -97,6 +105,16 @@ def test_unqualified_names_of_a_view_are_those_of_its_schema(on: SqlLake) -> Non
         ("FROM s.u SELECT sum(twice)::BIGINT AS x", [(20,)]),
         ("SELECT DATE_DIFF('day', DATE '2024-01-01', d) AS n FROM t WHERE id = 4", [(4,)]),
         ("SELECT unnest(xs) AS x FROM t WHERE id = 1", [(1,), (2,)]),
+        ("SELECT lake.main.t.id, u.twice FROM lake.main.t JOIN lake.s.u USING (id) "
+         "WHERE main.t.id = 3", [(3, 6)]),
+        ("SELECT count(*) AS n, count(*) FILTER (WHERE id > 5) AS big, 'lake.main' AS x "
+         "FROM lake.t GROUP BY ALL ORDER BY ALL", [(10, 4, "lake.main")]),
+        ("SELECT id, count(*) OVER () AS n FROM t WHERE id < 2", [(0, 2), (1, 2)]),
+        ("SELECT CAST(d + INTERVAL 2 DAY AS DATE) AS a, (d - INTERVAL 1 MONTH)::DATE AS b, "
+         "strftime(TIMESTAMP '2024-01-01' + INTERVAL (id) HOUR, '%H:%M') AS c FROM t "
+         "WHERE id = 4", [(date(2024, 1, 7), date(2023, 12, 5), "04:00")]),
+        ("SELECT xs[1] AS a, xs[-1] AS b, xs[7] AS c, xs[id::INT] AS d FROM t WHERE id = 2",
+         [(2, 3, None, 3)]),
     ],
 )  # fmt: skip
 def test_duckdbs_are_read_by_spark(

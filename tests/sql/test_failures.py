@@ -31,3 +31,14 @@ def test_the_place_is_that_of_the_users_text() -> None:
 def test_without_a_place_the_message_is_enough() -> None:
     text = str(query_error(PySparkException("it failed\n\tat org.apache.spark.X(Y.scala:1)\n")))
     assert text == "[DL402] it failed"
+
+
+def test_the_plan_of_a_command_is_left_out() -> None:
+    message = "[X] It failed. SQLSTATE: 42623;\nCreateVariable default(1)\n:  +- Aggregate [a#1]"
+    assert str(query_error(PySparkException(message))) == "[DL402] [X] It failed. SQLSTATE: 42623"
+
+
+def test_a_part_of_a_statement_is_shown_with_all_of_its_line() -> None:
+    part, whole = "              SELECT nope FROM t", "INSERT INTO t SELECT nope FROM t"
+    text = str(query_error(PySparkException("[X] line 1 pos 21"), spliced(part, []), whole))
+    assert text.splitlines()[1:] == [f"  line 1: {whole}", " " * 31 + "^"]

@@ -117,6 +117,11 @@ T = ("t",)
          Insert(T, " " * 34 + "TABLE u", True, replace_where="a = 1")),
         ("INSERT INTO t AS x BY NAME REPLACE WHERE x.a = 1 TABLE u",
          Insert(T, " " * 49 + "TABLE u", True, by_name=True, replace_where="x.a = 1", alias="x")),
+        ("WITH c AS (SELECT 1) DELETE FROM t WHERE a IN (TABLE c)",
+         Delete(T, None, " " * 41 + "a IN (TABLE c)", "WITH c AS (SELECT 1) ")),
+        ("EXPLAIN WITH c AS (SELECT 1) DELETE FROM t WHERE a IN (TABLE c)",
+         Explain("simple", " " * 8 + "WITH c AS (SELECT 1)  SELECT * FROM `t` WHERE "
+                 "a IN (TABLE c)")),
         ("WITH c AS (SELECT 1) INSERT INTO t TABLE c",
          Insert(T, "WITH c AS (SELECT 1) " + " " * 14 + "TABLE c")),
         ("DELETE FROM t", Delete(T, None, None)),
@@ -300,9 +305,17 @@ def test_what_is_sparks_own(text: str) -> None:
     assert parse(text) == SparkCommand(text)
 
 
-def test_a_command_of_sparks_with_a_query() -> None:
-    found = parse("CACHE LAZY TABLE c AS SELECT * FROM t")
-    assert found == SparkCommand("CACHE LAZY TABLE c AS SELECT * FROM t", 22)
+@pytest.mark.parametrize(
+    ("command", "query"),
+    [
+        ("CACHE LAZY TABLE c AS ", "SELECT * FROM t"),
+        ("CACHE TABLE c OPTIONS ('a' 'b') ", "SELECT 1"),
+        ("SET VAR x = ", "(SELECT 1)"),
+        ("INSERT OVERWRITE LOCAL DIRECTORY '/x' USING csv OPTIONS (a = 'b') ", "FROM t SELECT 1"),
+    ],
+)
+def test_a_command_of_sparks_with_a_query(command: str, query: str) -> None:
+    assert parse(command + query) == SparkCommand(command + query, len(command))
 
 
 @pytest.mark.parametrize(
@@ -367,7 +380,8 @@ def test_what_is_no_statement(text: str, message: str) -> None:
         "DELETE FROM t USING s WHERE true",
         "UPDATE t SET a = 1 FROM s",
         "MERGE WITH SCHEMA EVOLUTION INTO t USING s ON true WHEN MATCHED THEN DELETE",
-        "WITH c AS (SELECT 1) UPDATE t SET a = 1",
+        "INSERT OVERWRITE t PARTITION (a = 1) IF NOT EXISTS SELECT 1",
+        "DESCRIBE HISTORY t",
         "FROM t INSERT INTO a SELECT * INSERT INTO b SELECT *",
         "TRUNCATE TABLE IDENTIFIER(concat('a', 'b'))",
         "EXPLAIN MERGE INTO t USING s ON true WHEN MATCHED THEN DELETE",
