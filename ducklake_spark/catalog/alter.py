@@ -62,7 +62,7 @@ class Field:
 
 
 def new_columns(fields: Sequence[Field]) -> tuple[Column, ...]:
-    """The column trees of a new table: ids from 1, depth first."""
+    """The column trees of a new table: ids from 1, depth first (FORMAT 1.4)."""
     if not fields:
         raise InvalidDefinitionError("A table needs at least one column.")
     _check_distinct([field.name for field in fields], "columns")
@@ -94,7 +94,7 @@ def _grow(name: str, data_type: DataType, ids: Iterator[int]) -> Column:
         if not nested:
             raise InvalidDefinitionError(f"The struct {name!r} has no fields.")
         _check_distinct([child for child, _ in nested], f"fields of {name!r}")
-    # DuckDB leaves the kind of default empty for nested types.
+    # DuckDB leaves the kind of default empty for nested types (FORMAT 1.12).
     default = Default("NULL", "") if nested else NO_DEFAULT
     children = tuple(_grow(child, child_type, ids) for child, child_type in nested)
     return Column(
@@ -116,7 +116,7 @@ def _check_distinct(names: Sequence[str], what: str) -> None:
 
 
 def _default_of(field: Field) -> tuple[Default, str | None]:
-    """The default for new rows, and for rows that are there already."""
+    """The default for new rows, and for rows that are there already (FORMAT 1.13)."""
     if field.expression is not None:
         return _computed(field.expression, field.name), None
     if field.default is None:

@@ -1,4 +1,4 @@
-"""What a compaction does to the catalog: rows move to other files, and none changes.
+"""What a compaction does to the catalog: rows move to other files, and none changes (FORMAT 1.18).
 
 Time travel goes on as before: a merged or flushed file stands in for its sources at every snapshot
 that saw them, for it holds the snapshot of each row. A rewritten one begins with its commit.

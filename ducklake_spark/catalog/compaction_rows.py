@@ -1,4 +1,4 @@
-"""Compactions as rows of the catalog."""
+"""Compactions as rows of the catalog (FORMAT 1.10, 1.18)."""
 
 from __future__ import annotations
 

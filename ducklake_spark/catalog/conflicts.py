@@ -1,4 +1,4 @@
-"""Which commits exclude each other, as data.
+"""Which commits exclude each other, as data (FORMAT section 2).
 
 Never looser than the reference: a looser choice of ours corrupts what others write, a stricter
 one only costs somebody a retry.

@@ -1,4 +1,4 @@
-"""Changed rows of a table as rows of the catalog: files, deletes, statistics."""
+"""Changed rows of a table as rows of the catalog: files, deletes, statistics (FORMAT 1.9, 1.14)."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ class _TableData:
     # --- deletes ---
 
     def _end_files(self, file_ids: list[int]) -> None:
-        """A file that loses all its rows ends; its delete file stays as it is."""
+        """A file that loses all its rows ends; its delete file stays as it is (FORMAT 1.9)."""
         d = tables.data_file
         for at in range(0, len(file_ids), _MANY):
             self.batch.end(d, d.c.data_file_id.in_(file_ids[at : at + _MANY]))

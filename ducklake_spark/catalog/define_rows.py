@@ -1,4 +1,4 @@
-"""Changed definitions as rows of the catalog."""
+"""Changed definitions as rows of the catalog (FORMAT 1.4, 1.6, 1.8, 1.17, 1.18)."""
 
 from __future__ import annotations
 

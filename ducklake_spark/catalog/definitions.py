@@ -276,7 +276,7 @@ def read_schema_versions(connection: Connection, table_id: int) -> list[tuple[in
 
 
 def next_column_id(connection: Connection, table_id: int) -> int:
-    """The first column id never used in a table: dropped ids are not used again."""
+    """The first column id never used in a table: dropped ids are not used again (FORMAT 1.4)."""
     highest: int | None = connection.execute(
         _HIGHEST_COLUMN_ID, {"table_id": table_id}
     ).scalar_one()

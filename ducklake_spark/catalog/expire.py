@@ -1,4 +1,4 @@
-"""Forgets snapshots, and every row of the catalog that only they could see.
+"""Forgets snapshots, and every row of the catalog that only they could see (FORMAT 1.18).
 
 Set-based throughout: the database decides by itself which rows are dead. Files are not touched;
 those that are needed no more are put on the list of files to delete. No snapshot is made, and the

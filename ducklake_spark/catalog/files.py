@@ -194,7 +194,7 @@ def inlined_delete_table(table_id: int) -> str:
 def read_inlined_deletes(
     connection: Connection, database: CatalogDatabase, snapshot_id: int, table_id: int
 ) -> Mapping[int, dict[int, int]]:
-    """Positions deleted from data files by rows of the catalog, per file.
+    """Positions deleted from data files by rows of the catalog, per file (FORMAT 1.16).
 
     With the snapshot that deleted each.
     """

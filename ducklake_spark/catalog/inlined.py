@@ -1,4 +1,4 @@
-"""Reads the rows of a table that live in the catalog database itself.
+"""Reads the rows of a table that live in the catalog database itself (FORMAT 1.16).
 
 Every schema version of a table has an inlined table of its own, whose columns have the names and
 types of that version.

@@ -1,4 +1,4 @@
-"""Makes the tables that hold inlined rows, where a change of columns needs new ones.
+"""Makes the tables that hold inlined rows, where a change of columns needs new ones (FORMAT 1.16).
 
 DuckDB puts the values of a small write into the newest inlined table by their place, whatever
 columns that table has.

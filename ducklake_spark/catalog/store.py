@@ -186,7 +186,7 @@ def _create_lake(store: Store, data_path: str) -> None:
 
 
 def _insert_first_rows(store: Store, connection: Connection, data_path: str) -> None:
-    """The rows of snapshot 0."""
+    """The rows of snapshot 0 (FORMAT 1.2)."""
     now = store.database.now(connection)
     changes = format_changes([Change(ChangeKind.CREATED_SCHEMA, "main")])
     settings = {

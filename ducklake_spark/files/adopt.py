@@ -1,4 +1,4 @@
-"""Makes existing Parquet files part of a table, where they are and as they are.
+"""Makes existing Parquet files part of a table, where they are and as they are (FORMAT 1.15).
 
 The lake owns them from then on: they are removed once no snapshot needs them.
 """

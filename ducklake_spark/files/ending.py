@@ -1,6 +1,6 @@
 """Takes all rows of data files out of a table.
 
-A file of which rows are deleted in the catalog does not end: DuckDB's list of changes
+A file of which rows are deleted in the catalog (FORMAT 1.16) does not end: DuckDB's list of changes
 would report those rows once more, and lose all others over a range of snapshots. It keeps a delete
 file of all the rest, as DuckDB has it.
 """

@@ -1,4 +1,4 @@
-"""Rows and deletes that live in the catalog itself move to files.
+"""Rows and deletes that live in the catalog itself move to files (FORMAT 1.16).
 
 A file holds the snapshot of each row, and its delete file that of each delete, so that every
 snapshot shows what it showed before.

@@ -49,7 +49,7 @@ SNAPSHOT_ID = "_ducklake_snapshot_id"
 FILE = "_ducklake_file"
 EXTRAS = (ROW_ID, SNAPSHOT_ID, FILE, PLACE)
 
-# Columns that compaction, updates and flushes put into files, with their field ids.
+# Columns that compaction, updates and flushes put into files, with their field ids (FORMAT 1.10).
 STORED = {
     ROW_ID: ("_ducklake_internal_row_id", 2147483540),
     SNAPSHOT_ID: ("_ducklake_internal_snapshot_id", 2147483539),

@@ -49,7 +49,7 @@ _TYPES: dict[str, SparkType] = {
     "uint16": _same(T.IntegerType()),
     "uint32": _same(T.LongType()),
     "uint64": _same(T.DecimalType(20, 0)),
-    # DuckDB itself stores these as doubles.
+    # DuckDB itself stores these as doubles (FORMAT 1.11).
     "int128": SparkType(_DIGITS, T.DoubleType(), decode.whole_number, decode.as_double),
     "uint128": SparkType(_DIGITS, T.DoubleType(), decode.whole_number, decode.as_double),
     "float32": _same(T.FloatType()),

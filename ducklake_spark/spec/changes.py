@@ -1,4 +1,4 @@
-"""The grammar of ``ducklake_snapshot_changes.changes_made``.
+"""The grammar of ``ducklake_snapshot_changes.changes_made`` (FORMAT 1.5).
 
 Whoever writes a token another client cannot parse breaks that client's commits (rule 14).
 """

@@ -53,7 +53,7 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Default:
-    """A column's default as stored: a literal's text, or an SQL expression."""
+    """A column's default as stored: a literal's text, or an SQL expression (FORMAT 1.13)."""
 
     value: str | None
     kind: str = "literal"
@@ -268,7 +268,7 @@ class MappedName:
 
 @dataclass(frozen=True, slots=True)
 class NameMapping:
-    """How the columns of a Parquet file without field ids are found."""
+    """How the columns of a Parquet file without field ids are found (FORMAT 1.15)."""
 
     columns: tuple[MappedName, ...]
     kind: str = "map_by_name"
@@ -279,7 +279,7 @@ class DeleteFile:
     """The rows of one data file that are gone, as a Parquet file of positions.
 
     With `snapshot_filter` the file has a snapshot id per position, and a reader at an earlier
-    snapshot uses only the positions up to it.
+    snapshot uses only the positions up to it (FORMAT 1.9).
     """
 
     id: int
@@ -326,7 +326,7 @@ class NewDataFile:
     """A Parquet file that was written and shall become part of a table.
 
     `path` is relative to the table's directory, or complete. `row_id_start` NEXT takes the
-    table's next row ids; None says that the file holds its row ids itself.
+    table's next row ids; None says that the file holds its row ids itself (FORMAT 1.10).
     """
 
     path: StoredPath
@@ -387,7 +387,7 @@ class TableChanges:
 
 @dataclass(frozen=True, slots=True)
 class TableStats:
-    """What the catalog keeps per table: counts only ever grow."""
+    """What the catalog keeps per table: counts only ever grow (FORMAT 1.14)."""
 
     record_count: int
     next_row_id: int

@@ -126,7 +126,7 @@ def split_identifier(text: str) -> list[str]:
 
 def directory_for(name: str, unique: uuid.UUID) -> str:
     """The directory of a new schema or table: its name, or its uuid where the name could not be
-    a directory everywhere."""
+    a directory everywhere (FORMAT 1.7)."""
     return f"{name}/" if _PLAIN_DIRECTORY.fullmatch(name) else f"{unique}/"
 
 

@@ -1,4 +1,4 @@
-"""Partition transforms: which files rows go to, and what the catalog says about them.
+"""Partition transforms: which files rows go to, and what the catalog says about them (FORMAT 1.8).
 
 Temporal transforms give plain parts of the calendar (month 3, not a month since 1970), in UTC.
 """

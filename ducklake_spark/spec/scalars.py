@@ -66,7 +66,7 @@ def parse_text(text: str, data_type: DataType) -> Physical:
 
 
 def format_text(value: Physical, data_type: DataType) -> str:
-    """The text that DuckDB writes into the statistics of data files.
+    """The text that DuckDB writes into the statistics of data files (FORMAT 1.14).
 
     It differs from CAST(… AS VARCHAR) for booleans (0, 1) and blobs (hexadecimal).
     """

@@ -2,7 +2,7 @@
 
 DuckDB trusts a table's row blindly, also for time travel, so it may only ever widen; and a row
 without bounds says to DuckDB that there was no value yet. What is not known needs no row at all
-(rules 1 to 3).
+(FORMAT, rules 1 to 3).
 """
 
 from __future__ import annotations

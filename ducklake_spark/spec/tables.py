@@ -1,4 +1,4 @@
-"""The tables of a DuckLake 1.0 catalog, as SQLAlchemy Core describes them.
+"""The tables of a DuckLake 1.0 catalog, as SQLAlchemy Core describes them (FORMAT 1.1).
 
 Statements built on these always name their columns, so a column that a newer client added
 does no harm.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ducklake_spark.errors import InvalidDefinitionError
 
-# Type names as `ducklake_column.column_type` holds them.
+# Type names as `ducklake_column.column_type` holds them (FORMAT 1.12).
 PRIMITIVES = frozenset(
     """boolean int8 int16 int32 int64 int128 uint8 uint16 uint32 uint64 uint128 float32 float64
     decimal time time_ns timetz date timestamp timestamp_s timestamp_ms timestamp_ns timestamptz
@@ -154,7 +154,7 @@ def decimal(precision: int, scale: int) -> Primitive:
 
 
 def children_of(data_type: DataType) -> tuple[tuple[str, DataType], ...]:
-    """The named child columns that DuckLake stores for a nested type."""
+    """The named child columns that DuckLake stores for a nested type (FORMAT 1.12)."""
     match data_type:
         case StructType(fields=fields):
             return fields
@@ -173,7 +173,7 @@ def parse_type(text: str) -> DataType:
 
 
 def widens_to(old: DataType, new: DataType) -> bool:
-    """Whether ALTER TYPE from old to new loses nothing, for every value.
+    """Whether ALTER TYPE from old to new loses nothing, for every value (FORMAT 1.12).
 
     Nested types change through their fields, never as a whole.
     """
@@ -202,7 +202,7 @@ def _integer_widenings() -> dict[str, tuple[str, ...]]:
 
 
 # What DuckDB 1.5.5 accepts of ALTER TYPE, less what loses: 64-bit integers to double round,
-# int128 is stored as a double, nanoseconds end in the year 2262, and a date becomes
+# int128 is stored as a double (FORMAT 1.11), nanoseconds end in the year 2262, and a date becomes
 # a timestamptz by the time zone of whoever reads.
 _WIDENINGS: dict[str, tuple[str, ...]] = _integer_widenings() | {
     "float32": ("float64",),

@@ -1,6 +1,6 @@
 """A view's text in both dialects: what DuckDB runs is stored, what the user wrote is kept beside.
 
-DuckDB runs the text whatever its dialect says.
+DuckDB runs the text whatever its dialect says (FORMAT 1.17).
 """
 
 from __future__ import annotations

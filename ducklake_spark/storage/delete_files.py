@@ -1,4 +1,4 @@
-"""Delete files: the positions of deleted rows as a Parquet file that DuckDB reads."""
+"""Delete files: the positions of deleted rows as a Parquet file that DuckDB reads (FORMAT 1.9)."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def read_delete_file(file: DeleteFile) -> pa.Table:
 def _read(path: str) -> pa.Table:
     file_system, inner = locate(path)
     table = pq.read_table(inner, filesystem=file_system, partitioning=None)
-    # The columns are known by place and type, whatever their names.
+    # The columns are known by place and type, whatever their names (FORMAT 1.9).
     names = ["file_path", "pos", SNAPSHOT_COLUMN][: table.num_columns]
     return table.rename_columns(names)
 

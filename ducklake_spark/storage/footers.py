@@ -32,7 +32,7 @@ _STORED_UNIT = {
     "time": "us",
     "time_ns": "ns",
 }
-# Types whose bounds are not comparable, or which no reader uses.
+# Types whose bounds are not comparable, or which no reader uses (FORMAT 1.14).
 _UNBOUNDED = {"int128", "uint128", "timetz", "interval", "json", "variant", "geometry"}
 
 
@@ -98,7 +98,7 @@ def read_footer(path: str) -> Footer:
 
 
 def read_row_ids(path: str) -> list[tuple[int, int]]:
-    """The row id and the snapshot of each row of a file that holds them."""
+    """The row id and the snapshot of each row of a file that holds them (FORMAT 1.10)."""
     file_system, inner = locate(path)
     table = pq.read_table(inner, columns=list(_LINEAGE), filesystem=file_system, partitioning=None)
     row_ids, snapshots = (table[name].to_pylist() for name in _LINEAGE)

@@ -1,4 +1,4 @@
-"""DuckLake's bucket numbers, computed by Spark's workers."""
+"""DuckLake's bucket numbers, computed by Spark's workers (FORMAT 1.8)."""
 
 from __future__ import annotations
 

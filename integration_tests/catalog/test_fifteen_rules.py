@@ -1,4 +1,4 @@
-"""The fifteen rules that a writer beside DuckDB must not break (docs/format.md).
+"""The fifteen rules that a writer beside DuckDB must not break (FORMAT 0).
 
 For each: DuckDB gets what we write right, and the very same check fails once the rule is broken,
 by an edit of the catalog or by another way of writing. So the check would notice.

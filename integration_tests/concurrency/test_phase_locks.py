@@ -1,4 +1,4 @@
-"""A commit that lands at any step of another one is never overlooked."""
+"""A commit that lands at any step of another one is never overlooked (RELIABILITY, property 6)."""
 
 from __future__ import annotations
 

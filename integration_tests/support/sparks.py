@@ -7,6 +7,7 @@ import functools
 import os
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -54,7 +55,8 @@ def connect_server() -> str:
             *(f"--conf={key}={value}" for key, value in config.items()),
             "spark-internal",
         ],
-        env=os.environ | {"SPARK_HOME": str(home)},
+        # Its workers are to run the Python that runs us, with its packages.
+        env=os.environ | {"SPARK_HOME": str(home), "PYSPARK_PYTHON": sys.executable},
         stdout=log,
         stderr=log,
     )

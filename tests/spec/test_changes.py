@@ -25,7 +25,7 @@ def _table(schema: str, name: str) -> Change:
     return Change(Kind.CREATED_TABLE, QualifiedName(schema, name))
 
 
-# Examples as DuckDB wrote them.
+# The examples of FORMAT 1.5, as DuckDB wrote them.
 EXAMPLES: dict[str, list[Change]] = {
     'created_schema:"main"': [Change(Kind.CREATED_SCHEMA, "main")],
     'created_table:"s1"."we,ird ""t"': [_table("s1", 'we,ird "t')],

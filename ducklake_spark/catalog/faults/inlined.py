@@ -1,4 +1,4 @@
-"""Faults of the tables that hold inlined rows."""
+"""Faults of the tables that hold inlined rows (FORMAT 1.16)."""
 
 from __future__ import annotations
 
