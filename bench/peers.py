@@ -25,6 +25,9 @@ from tempfile import TemporaryDirectory
 import duckdb
 from peers_environments import PEERS, SPARK, Peer, environment, postgres, prepare
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "integration_tests"))
+from support.sparks import connect_server
+
 PROJECT = Path(__file__).parent / "peers_project"
 SMALL_TABLES = 50
 ORDERS, CUSTOMERS = 6_000_000, 100_000
@@ -131,6 +134,10 @@ def _measure(
     output = {"schema": "bench", "threads": 4} | peer.profile(folder)
     if key == "postgres":
         output["catalog"] = f"postgres:{conninfo}"
+    if key == "connect":
+        output["spark_remote"] = connect_server(
+            str(programs / "python"), SPARK["spark.driver.memory"]
+        )
     profiles = {"peers": {"target": "bench", "outputs": {"bench": output}}}
     (project / "profiles.yml").write_text(json.dumps(profiles))  # JSON is YAML
     if key == "script":

@@ -33,14 +33,19 @@ class Peer:
     environment: str
 
 
-def _ours(catalog: str, **more: Any) -> Callable[[Path], dict[str, Any]]:
+# What a session may set on a server that runs.
+_OF_SESSIONS = {
+    key: SPARK[key] for key in ("spark.sql.shuffle.partitions", "spark.sql.ansi.enabled")
+}
+
+
+def _ours(catalog: str, config: dict[str, str] = SPARK) -> Callable[[Path], dict[str, Any]]:
     def profile(folder: Path) -> dict[str, Any]:
         return {
             "type": "ducklake",
             "catalog": catalog.format(folder=folder),
             "data_path": f"{folder}/data/",
-            "spark_config": SPARK,
-            **more,
+            "spark_config": config,
         }
 
     return profile
@@ -87,7 +92,7 @@ PEERS = {
     "connect": Peer(
         "dbt-ducklake, Connect",
         _MINE,
-        _ours("sqlite:{folder}/catalog.sqlite", spark_remote="local[*]"),
+        _ours("sqlite:{folder}/catalog.sqlite", _OF_SESSIONS),
         "ducklake",
     ),
     "script": Peer("PySpark script", _MINE, _ours("sqlite:{folder}/catalog.sqlite"), "ducklake"),

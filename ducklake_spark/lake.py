@@ -52,10 +52,14 @@ class Lake:
             read_only=read_only,
             author=author,
         )
-        if spark is None or isinstance(spark, SparkSettings):
-            session = Session.open(spark)
-        else:  # whatever its class: those of Spark Connect are not of classic Spark's
-            session = Session(spark)
+        try:
+            if spark is None or isinstance(spark, SparkSettings):
+                session = Session.open(spark)
+            else:  # whatever its class: those of Spark Connect are not of classic Spark's
+                session = Session(spark)
+        except BaseException:
+            opened.close()
+            raise
         return cls(session, {name: opened})
 
     def sibling(self) -> Lake:

@@ -86,9 +86,11 @@ class FileRow:
 
     data_file: str
     data_file_size_bytes: int
+    data_file_footer_size: int | None
     row_count: int
     delete_file: str | None
     delete_file_size_bytes: int | None
+    delete_file_footer_size: int | None
     deleted_rows: int
     begin_snapshot: int
     partition_values: tuple[str | None, ...]
@@ -99,9 +101,11 @@ class FileRow:
         return cls(
             file.path,
             file.file_size_bytes,
+            file.footer_size,
             file.record_count,
             delete.path if delete else None,
             delete.file_size_bytes if delete else None,
+            delete.footer_size if delete else None,
             (delete.delete_count if delete else 0) + len(file.inlined_deletes),
             file.begin_snapshot,
             file.partition_values,

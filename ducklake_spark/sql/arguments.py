@@ -166,11 +166,10 @@ class Signature:
     def _fitted(self, parameter: Parameter, value: Any, zone: str) -> Any:
         if value is None and parameter.takes_null:
             return None
-        if value is None and not parameter.is_required:
-            return parameter.default
         fitted = _converted(value, parameter.type, zone)
         if fitted is None:
-            raise self.error(f"cannot take {value!r} for {parameter.name}")
+            shown = "NULL" if value is None else repr(value)
+            raise self.error(f"cannot take {shown} for {parameter.name}")
         return fitted
 
     def error(self, problem: str) -> StatementError:

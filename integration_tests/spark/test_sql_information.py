@@ -61,6 +61,8 @@ def on(session: Session, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
         ("SELECT option_name FROM lake.options('s.parts') WHERE value = '0'",
          [("data_inlining_row_limit",)]),
         ("SELECT count(*), sum(row_count) FROM lake.list_files('t')", [(TIMES, TIMES * 10)]),
+        ("SELECT count(data_file_footer_size), count(delete_file_footer_size) "
+         "FROM lake.list_files('t')", [(TIMES, 0)]),
         ("SELECT count(*) FROM lake.table_changes('t', 1, 5) WHERE id < 20", [(20,)]),
         ("SELECT count(*) FROM lake.table_insertions('main.t', 0, (SELECT max(snapshot_id) "
          "FROM lake.snapshots()))", [(TIMES * 10,)]),
@@ -236,6 +238,7 @@ def test_options_in_force_are_the_narrowest(on: SqlLake) -> None:
         ("CALL lake.list_files('t', snapshot_version => true)", "cannot take True"),
         ("CALL lake.list_files('t', snapshot_time => 'soon')", "'soon' is neither a duration"),
         ("CALL lake.list_files('other.main.t')", "no table of the lake lake"),
+        ("CALL lake.cleanup_old_files(dry_run => NULL)", "cannot take NULL for dry_run"),
         ("CALL lake.sett_option('a', 1)", "Did you mean 'set_option'"),
         ("CALL nope.set_option('a', 1)", "nope"),
         ("CALL lake.set_option('a', 1", r"\)"),

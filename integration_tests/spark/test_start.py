@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ducklake_spark import Lake
 from ducklake_spark.errors import ConfigError, MissingExtraError
 from ducklake_spark.session import Session, SparkSettings
 
@@ -66,6 +67,14 @@ def test_a_java_that_is_too_old(tmp_path: Path) -> None:
     done = start("{}", {"JAVA_HOME": str(tmp_path)})
     assert f"The Java of {tmp_path} is too old." in done.stdout
     assert "needs Java 17 or newer" in done.stdout
+
+
+def test_a_lake_that_gets_no_spark_is_let_go(tmp_path: Path) -> None:
+    catalog = str(tmp_path / "catalog.duckdb")
+    with pytest.raises(ConfigError, match="ansi"):
+        Lake.open(catalog, spark=SparkSettings(config={"spark.sql.ansi.enabled": "false"}))
+    script = "import duckdb, sys; duckdb.connect(sys.argv[1])"  # a file has one process at a time
+    subprocess.run((sys.executable, "-c", script, catalog), check=True)
 
 
 @pytest.mark.parametrize("remote", ["localhost:15002", "sc://h:x;token=hunter2"])

@@ -36,16 +36,21 @@ def settings(kind: str | None = None) -> SparkSettings:
 
 
 @functools.cache
-def connect_server() -> str:
+def connect_server(python: str = sys.executable, memory: str = "1g") -> str:
     """The address of a Connect server, started once and gone with this process.
 
-    PySpark's wheel has all that it needs: no package is asked for.
+    The wheel of that Python's PySpark has all that it needs: no package is asked for.
     """
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
-    config = _CONFIG | {"spark.connect.grpc.binding.port": str(port), "spark.ui.enabled": "false"}
-    home = Path(pyspark.__file__).parent
+    config = _CONFIG | {
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.driver.memory": memory,
+        "spark.ui.enabled": "false",
+    }
+    find = (python, "-I", "-c", "import pyspark; print(pyspark.__path__[0])")
+    home = Path(subprocess.check_output(find, text=True).strip())
     log = tempfile.TemporaryFile()  # noqa: SIM115 - the server's for as long as it runs
     server = subprocess.Popen(
         [
@@ -55,8 +60,8 @@ def connect_server() -> str:
             *(f"--conf={key}={value}" for key, value in config.items()),
             "spark-internal",
         ],
-        # Its workers are to run the Python that runs us, with its packages.
-        env=os.environ | {"SPARK_HOME": str(home), "PYSPARK_PYTHON": sys.executable},
+        # Its workers are to run this Python, with its packages.
+        env=os.environ | {"SPARK_HOME": str(home), "PYSPARK_PYTHON": python},
         stdout=log,
         stderr=log,
     )
