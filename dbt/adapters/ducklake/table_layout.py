@@ -11,7 +11,7 @@ from dbt.adapters.ducklake.model_config import Configs
 
 _NAMES = ("partitioned_by", "partition_by", "sorted_by", "sort_by", "table_options")
 # What is this much like one of the names is taken for a slip: it would be without effect.
-_SLIP = 0.85
+_SLIP = 0.9
 
 
 @dataclass(frozen=True, slots=True)
