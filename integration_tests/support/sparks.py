@@ -16,7 +16,12 @@ import pyspark
 
 from ducklake_spark.session import SparkSettings
 
-_CONFIG = {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "1g"}
+_CONFIG = {
+    "spark.sql.shuffle.partitions": "2",
+    "spark.driver.memory": "1g",
+    # Many short queries: to compile them thoroughly takes longer than to run them.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+}
 
 
 def settings(kind: str | None = None) -> SparkSettings:
