@@ -19,6 +19,8 @@ _PLACE = re.compile(r"\(?line (\d+), (?:pos|position) (\d+)\)?|line (\d+) pos (\
 # What columns of ours are called, among those that Spark proposes.
 _OURS = re.compile(r"`_ducklake_\w+`, |, `_ducklake_\w+`")
 _CALL = re.compile(r"^An error occurred while calling .*\n: [\w.$]+: ")
+# What failed in a thread of Spark's own, such as a subquery's, is told as the cause of this.
+_AWAITED = re.compile(r"Exception thrown in awaitResult:.*?\nCaused by: [\w.$]+: ", re.DOTALL)
 _JVM = re.compile(r"\n*JVM stacktrace:.*", re.DOTALL)
 _FRAGMENT = re.compile(r"\n*== SQL.*", re.DOTALL)
 _PLAN = re.compile(
@@ -31,7 +33,7 @@ def query_error(error: Exception, query: Spliced | None = None, statement: str =
     """The error without plans and stacks of the JVM, in the names and places of the query, which
     may be a part of a statement at its very own place."""
     text = str(error)
-    for noise in (_CALL, _JVM, _FRAMES, _PLAN, _OURS):
+    for noise in (_CALL, _AWAITED, _JVM, _FRAMES, _PLAN, _OURS):
         text = noise.sub("", text)
     place = _PLACE.search(text)
     if query is None or place is None:
