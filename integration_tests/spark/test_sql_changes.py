@@ -312,13 +312,13 @@ def test_an_outcome_is_a_row_too(on: SqlLake) -> None:
 def test_a_merge_by_keys_beyond_the_years_that_python_knows(on: SqlLake) -> None:
     on.duck_runs(
         "CALL lake.set_option('data_inlining_row_limit', 0)",
-        "CREATE TABLE t (ts TIMESTAMP, d DATE, n INTEGER)",
-        *(f"INSERT INTO t VALUES ('20{at}-01-01', '20{at}-01-01', 0)" for at in range(10, 18)),
-        "INSERT INTO t VALUES ('infinity', 'infinity', 1), ('12000-01-01', '12000-01-01', 1)",
+        "CREATE TABLE far (ts TIMESTAMP, d DATE, n INTEGER)",
+        *(f"INSERT INTO far VALUES ('20{at}-01-01', '20{at}-01-01', 0)" for at in range(10, 18)),
+        "INSERT INTO far VALUES ('infinity', 'infinity', 1), ('12000-01-01', '12000-01-01', 1)",
     )
     done = on.run(
-        "MERGE INTO t USING (SELECT * FROM t WHERE n = 1) s ON t.ts = s.ts AND t.d = s.d "
+        "MERGE INTO far USING (SELECT * FROM far WHERE n = 1) s ON far.ts = s.ts AND far.d = s.d "
         "WHEN MATCHED THEN UPDATE SET n = 2"
     )
     assert done.rows_updated == 2
-    assert on.same("SELECT n, count(*) FROM t GROUP BY ALL") == [(0, 8), (2, 2)]
+    assert on.same("SELECT n, count(*) FROM far GROUP BY ALL") == [(0, 8), (2, 2)]
