@@ -170,4 +170,4 @@ class CatalogDatabase(ABC):
     def outcome_of(self, connection: Connection, token: str, *, force: bool) -> Outcome:
         """What became of the transaction, asked on a new connection; `force` ends its session
         if it is still open, so that there is an answer."""
-        raise NotImplementedError
+        raise NotImplementedError  # never asked where there is no token to ask with
