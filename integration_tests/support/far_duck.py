@@ -7,6 +7,7 @@ each other's locks: they damage the file.
 from __future__ import annotations
 
 import multiprocessing
+import threading
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -20,6 +21,7 @@ class FarDuck:
     def __init__(self, lake: LakeAddress) -> None:
         context = multiprocessing.get_context("forkserver")
         self._pipe, far_end = context.Pipe()
+        self._turn = threading.Lock()  # threads that share a pipe read each other's answers
         self._process = context.Process(target=_serve, args=(lake, far_end), daemon=True)
         self._process.start()
 
@@ -35,8 +37,9 @@ class FarDuck:
             self.rows(statement)
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
-        self._pipe.send(query)
-        answer = self._pipe.recv()
+        with self._turn:
+            self._pipe.send(query)
+            answer = self._pipe.recv()
         if isinstance(answer, Exception):
             raise answer
         rows: list[tuple[Any, ...]] = answer
