@@ -1,13 +1,13 @@
-"""DuckLake's options as settings of Spark's Parquet writer."""
+"""DuckLake's options as settings of the two Parquet writers, Spark's and PyArrow's."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-# DuckDB's codecs under Spark's names.
-_CODECS = {"lz4": "lz4", "lz4_raw": "lz4_raw", "brotli": "brotli"}
-
-
+_DEFAULT_CODEC = "snappy"
+_CODECS_WITH_LEVELS = ("zstd", "gzip")
+_ROWS_OF_A_GROUP = 122_880  # what DuckDB makes a row group of
 _TARGET_FILE_SIZE = 512 * 1024 * 1024
 
 
@@ -18,9 +18,9 @@ def target_file_size(options: Mapping[str, str]) -> int:
 
 def writer_options(options: Mapping[str, str]) -> dict[str, str]:
     """The options in force for a table, as Spark's writer takes them."""
-    codec = options.get("parquet_compression", "snappy")
+    codec = options.get("parquet_compression", _DEFAULT_CODEC)
     settings = {
-        "compression": _CODECS.get(codec, codec),
+        "compression": codec,
         # A marker file would look like one of ours to nobody, and like litter to everybody.
         "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
     }
@@ -36,3 +36,33 @@ def writer_options(options: Mapping[str, str]) -> dict[str, str]:
     if options.get("parquet_version") == "V2":
         settings["parquet.writer.version"] = "v2"
     return settings
+
+
+@dataclass(frozen=True, slots=True)
+class ArrowOptions:
+    """The options in force for a table, as PyArrow's writer takes them."""
+
+    codec: str
+    level: int | None
+    page_version: str
+    group_rows: int
+    group_bytes: int | None
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> ArrowOptions:
+        codec = options.get("parquet_compression", _DEFAULT_CODEC)
+        level = options.get("parquet_compression_level")
+        size = options.get("parquet_row_group_size_bytes")
+        return cls(
+            codec="none" if codec == "uncompressed" else codec,
+            level=int(level) if level is not None and codec in _CODECS_WITH_LEVELS else None,
+            page_version="2.0" if options.get("parquet_version") == "V2" else "1.0",
+            group_rows=int(options.get("parquet_row_group_size", _ROWS_OF_A_GROUP)),
+            group_bytes=None if size is None else int(size),
+        )
+
+    def rows_of_a_group(self, rows: int, size: int) -> int:
+        """How many rows a row group takes of such that so many take so many bytes."""
+        if self.group_bytes is None or not size:
+            return self.group_rows
+        return max(1, min(self.group_rows, self.group_bytes * rows // size))

@@ -19,8 +19,7 @@ from ducklake_spark.scan import STORED
 from ducklake_spark.spec.model import Column, Table
 from ducklake_spark.spec.names import uuid7
 from ducklake_spark.storage.filesystem import locate, make_parent
-
-_ROWS_AT_ONCE = 122_880  # what DuckDB makes a row group of
+from ducklake_spark.write.options import ArrowOptions
 
 # A column's field id with those of what is nested in it.
 _Ids = tuple[int, tuple["_Ids", ...]]
@@ -38,11 +37,8 @@ def write_with_row_ids(
     The paths of the files, with the values of the partition columns.
     """
     ids = tuple(_ids(column) for column in table.columns)
-    codec = options.get("parquet_compression", "snappy")
     names = tuple(rows.columns)
-    write = _task(
-        folder, names, ids, tuple(partition_columns), "none" if codec == "uncompressed" else codec
-    )
+    write = _task(folder, names, ids, tuple(partition_columns), ArrowOptions.of(options))
     # mapInArrow asks for the columns by name and stumbles over dots and backticks.
     numbered = rows.toDF(*(f"c{at}" for at in range(len(names))))
     written = numbered.mapInArrow(write, "path string, key array<string>").collect()
@@ -57,14 +53,18 @@ Batches = Iterator[pa.RecordBatch]
 
 
 def _task(
-    folder: str, names: tuple[str, ...], ids: tuple[_Ids, ...], keys: tuple[str, ...], codec: str
+    folder: str,
+    names: tuple[str, ...],
+    ids: tuple[_Ids, ...],
+    keys: tuple[str, ...],
+    options: ArrowOptions,
 ) -> Callable[[Batches], Batches]:
     def write(batches: Batches) -> Batches:
         files: dict[tuple[object, ...], _File] = {}
         for batch in batches:
             for key, part in _split(pa.Table.from_batches([batch]).rename_columns(names), keys):
                 if key not in files:
-                    files[key] = _File(f"{folder}{uuid7()}.parquet", codec)
+                    files[key] = _File(f"{folder}{uuid7()}.parquet", options)
                 files[key].add(_with_ids(part.drop_columns(list(keys)), ids))
         for file in files.values():
             file.close()
@@ -79,17 +79,20 @@ def _task(
 
 
 class _File:
-    """A file that is being written, in row groups of a sensible size."""
+    """A file that is being written, in row groups of the size asked for."""
 
-    def __init__(self, path: str, codec: str) -> None:
+    def __init__(self, path: str, options: ArrowOptions) -> None:
         self.path = path
-        self._codec = codec
+        self._options = options
         self._writer: pq.ParquetWriter | None = None
         self._waiting: list[pa.Table] = []
+        self._rows = self._bytes = 0  # of what waits
 
     def add(self, data: pa.Table) -> None:
         self._waiting.append(data)
-        if sum(len(part) for part in self._waiting) >= _ROWS_AT_ONCE:
+        self._rows += len(data)
+        self._bytes += data.nbytes
+        if self._rows >= self._rows_of_a_group():
             self._write()
 
     def close(self) -> None:
@@ -101,10 +104,13 @@ class _File:
         if not self._waiting:
             return
         data = pa.concat_tables(self._waiting)
-        self._waiting = []
         if self._writer is None:
-            self._writer = _open(self.path, data.schema, self._codec)
-        self._writer.write_table(data)
+            self._writer = _open(self.path, data.schema, self._options)
+        self._writer.write_table(data, self._rows_of_a_group())
+        self._waiting, self._rows, self._bytes = [], 0, 0
+
+    def _rows_of_a_group(self) -> int:
+        return self._options.rows_of_a_group(self._rows, self._bytes)
 
 
 def _split(table: pa.Table, keys: tuple[str, ...]) -> Iterator[tuple[tuple[object, ...], pa.Table]]:
@@ -122,10 +128,17 @@ def _split(table: pa.Table, keys: tuple[str, ...]) -> Iterator[tuple[tuple[objec
         yield tuple(row.values()), table.filter(wanted)
 
 
-def _open(path: str, schema: pa.Schema, codec: str) -> pq.ParquetWriter:
+def _open(path: str, schema: pa.Schema, options: ArrowOptions) -> pq.ParquetWriter:
     file_system, inner = locate(path)
     make_parent(file_system, inner)
-    return pq.ParquetWriter(inner, schema, filesystem=file_system, compression=codec)
+    return pq.ParquetWriter(
+        inner,
+        schema,
+        filesystem=file_system,
+        compression=options.codec,
+        compression_level=options.level,
+        data_page_version=options.page_version,
+    )
 
 
 def _with_ids(table: pa.Table, ids: tuple[_Ids, ...]) -> pa.Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from ducklake_spark import Lake
@@ -226,3 +227,32 @@ def test_columns_of_another_table_do_not_bring_their_field_ids(
     with Oracle(lake) as duck:
         for condition in ("a = 3", "b = 1003", "c.x = 3"):
             assert duck.rows(f"SELECT a, b, c.x FROM t WHERE {condition}") == [(3, 1003, 3)]
+
+
+@pytest.mark.parametrize(
+    ("options", "codec", "groups"),
+    [
+        ({}, "SNAPPY", 1),
+        ({"parquet_compression": "uncompressed", "parquet_version": 2}, "UNCOMPRESSED", 1),
+        ({"parquet_compression": "zstd", "parquet_compression_level": 9}, "ZSTD", 1),
+        ({"parquet_compression": "gzip", "parquet_row_group_size": 1000}, "GZIP", 3),
+        ({"parquet_compression_level": 9, "parquet_row_group_size_bytes": 9000}, "SNAPPY", 2),
+    ],
+)
+def test_inserts_and_updates_are_written_with_the_options_in_force(
+    lake: LakeAddress, session: Session, options: dict[str, object], codec: str, groups: int
+) -> None:
+    """Spark writes the one and PyArrow the other."""
+    with Lake.open(lake.catalog, data_path=lake.data_path, spark=session.spark) as opened:
+        for name, value in options.items():
+            opened.sql(f"CALL set_option('{name}', '{value}')")
+        opened.sql("CREATE TABLE t AS SELECT /*+ COALESCE(1) */ uuid() AS v FROM range(3000)")
+        opened.sql("UPDATE t SET v = uuid()")
+    footers = [pq.ParquetFile(file).metadata for file in lake.data_folder.rglob("*.parquet")]
+    written = [footer for footer in footers if footer.num_columns < 3]
+    assert sorted(footer.num_columns for footer in written) == [1, 2]  # the update keeps row ids
+    for footer in written:
+        assert footer.row_group(0).column(0).compression == codec
+        assert footer.num_row_groups >= groups if groups > 1 else footer.num_row_groups == 1
+    with Oracle(lake) as duck:
+        assert duck.rows("SELECT count(v), count(DISTINCT rowid) FROM t") == [(3000, 3000)]
