@@ -30,8 +30,8 @@ from dbt.tests.adapter.basic.test_snapshot_timestamp import BaseSnapshotTimestam
 from dbt.tests.adapter.basic.test_table_materialization import BaseTableMaterialization
 from dbt.tests.adapter.basic.test_validate_connection import BaseValidateConnection
 from dbt.tests.adapter.column_types.test_column_types import BasePostgresColumnTypes
-from dbt.tests.util import relation_from_name
-from dbt_common.exceptions import DbtDatabaseError
+from dbt.tests.util import relation_from_name, run_dbt
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 # A macro of the suites whose default is written for PostgreSQL.
 LITERAL = """
@@ -108,6 +108,18 @@ class TestRename:
             pytest.raises(DbtDatabaseError, match="a table stays in its schema"),
         ):
             project.adapter.rename_relation(here, there)
+
+
+class TestALakeThatIsNone:
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        return {"m.sql": "{{ config(database='archive') }} select 1 as id"}
+
+    def test_those_there_are_are_named(self, project: Any) -> None:
+        with pytest.raises(
+            DbtRuntimeError, match="no lake 'archive' in the profile, which has lake"
+        ):
+            run_dbt(["run"])
 
 
 class TestSimpleMaterializations(BaseSimpleMaterializations):

@@ -31,6 +31,7 @@ def read(profile: dict[str, Any]) -> DuckLakeCredentials:
         ({"attach": {"database": "x"}}, "attach must be a list of mappings, .* not dict"),
         ({"attach": ["sqlite:x"]}, "attach must be a list of mappings, .* not str"),
         ({"data_pth": "x"}, "data_pth is no setting of a ducklake profile; is data_path meant?"),
+        ({"thread": 4}, "thread is no setting of a ducklake profile; is threads meant?"),
         ({"host": "x"}, "host is no setting of a ducklake profile. There are: database, schema"),
         ({"catalog": ""}, "The catalog of lake: .* is empty"),
         ({"catalog": "mysql:x"}, "The catalog of lake: .* MySQL cannot hold the catalog"),

@@ -54,7 +54,8 @@ class DuckLakeCredentials(Credentials):
             kind = type(error.instance).__name__
             raise DbtRuntimeError(f"{name} must be {wanted}, not {kind}.") from error
         try:
-            refuse_unknown(data, [setting.name for setting in fields(cls)], "a ducklake profile")
+            names = [setting.name for setting in fields(cls)]
+            refuse_unknown(data, [*names, "threads"], "a ducklake profile")  # dbt's own
         except ConfigError as error:
             raise DbtRuntimeError(str(error)) from error
 

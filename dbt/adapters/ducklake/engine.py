@@ -106,7 +106,12 @@ class Handle:
         return self._engine.catalogs[names[database.lower()]]
 
     def knows(self, database: str | None) -> bool:
-        return (database or "").lower() in {name.lower() for name in self._engine.catalogs}
+        return (database or "").lower() in {name.lower() for name in self.lakes}
+
+    @property
+    def lakes(self) -> list[str]:
+        """The names of the profile's lakes."""
+        return list(self._engine.catalogs)
 
     # --- transactions ---
 

@@ -152,7 +152,8 @@ class DuckLakeAdapter(SQLAdapter):
         name = split_identifier(database)[0] if database else ""
         if not self.handle.knows(name):
             raise DbtRuntimeError(
-                f"There is no lake {name!r} in the profile. Name it under attach."
+                f"There is no lake {name!r} in the profile, which has "
+                f"{', '.join(self.handle.lakes)}. Name it under attach."
             )
         return name
 
