@@ -11,6 +11,7 @@ from ducklake_spark.errors import NotFoundError, UnsupportedFeatureError
 from ducklake_spark.spec.model import MacroImplementation, MacroParameter
 from ducklake_spark.sql.calls import calls_without_lake
 from ducklake_spark.sql.define import is_constant
+from ducklake_spark.sql.for_duckdb import for_duckdb
 from ducklake_spark.sql.references import find_references
 from ducklake_spark.sql.result import Outcome
 from ducklake_spark.sql.scope import Scope
@@ -56,21 +57,16 @@ def drop_function(_: Scope, work: Work, to: Relation, wanted: DropFunction) -> O
 def _for_duckdb(body: str, returns: str | None, to: Relation) -> str:
     """What the function gives, as DuckDB computes it."""
     try:
-        value = _translated(sqlglot.parse_one(f"({body})", dialect="spark"))
-        if returns is None:
-            return value
-        # Not by way of Spark's CAST, of which a TRY_CAST would become.
-        return f"CAST({value} AS {_translated(exp.DataType.build(returns, dialect='spark'))})"
+        tree: exp.Expr = exp.paren(sqlglot.parse_one(body, dialect="spark"), copy=False)
+        if returns is not None:
+            tree = exp.Cast(this=tree, to=exp.DataType.build(returns, dialect="spark"))
+        return for_duckdb(tree, f"the function {to}")
     except (SqlglotError, RecursionError) as error:
         reason = str(error).partition("\n")[0]
         raise UnsupportedFeatureError(
             f"The function {to} has no form that DuckDB runs: {reason}",
             hint="Write it in SQL that both know, or as a macro of dbt's.",
         ) from error
-
-
-def _translated(tree: exp.Expr) -> str:
-    return tree.sql("duckdb", comments=False, unsupported_level=sqlglot.ErrorLevel.RAISE)
 
 
 def _parameter(scope: Scope, wanted: ColumnDefinition, to: Relation) -> MacroParameter:

@@ -14,6 +14,7 @@ from sqlglot.errors import SqlglotError
 from ducklake_spark.errors import UnsupportedFeatureError
 from ducklake_spark.spec.model import View
 from ducklake_spark.spec.names import fold
+from ducklake_spark.sql.for_duckdb import for_duckdb
 from ducklake_spark.sql.from_duckdb import for_spark
 from ducklake_spark.sql.references import find_references
 from ducklake_spark.sql.splice import Edit, spliced
@@ -38,10 +39,7 @@ def portable(text: str, lake: str, name: str) -> tuple[str, str]:
         for column in tree.find_all(exp.Column):
             if column.catalog and fold(column.catalog) == fold(lake):
                 column.set("catalog", None)
-        stored = tree.sql(
-            dialect="duckdb", comments=False, unsupported_level=sqlglot.ErrorLevel.RAISE
-        )
-        sqlglot.parse_one(stored, dialect="duckdb")
+        stored = for_duckdb(tree, f"the view {name}")
     except (SqlglotError, RecursionError) as error:
         reason = str(error).partition("\n")[0]
         _log.warning("DuckDB will not be able to use the view %s: %s", name, reason)

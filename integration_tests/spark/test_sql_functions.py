@@ -62,6 +62,15 @@ def test_statements_and_views(on: SqlLake) -> None:
     assert names == []
 
 
+def test_what_both_know_under_one_name_has_one_meaning(on: SqlLake) -> None:
+    on.run(
+        "CREATE FUNCTION lake.main.half (a BIGINT) RETURNS INT RETURN CAST(a / 2 AS INT)",
+        "CREATE FUNCTION lake.main.day_of (d DATE) RETURNS INT RETURN dayofweek(d)",
+    )
+    query = "SELECT lake.main.half(5) AS h, lake.main.day_of(DATE '2024-01-07') AS d"
+    assert on.same(query) == [(2, 1)]
+
+
 def test_one_takes_the_place_of_another(on: SqlLake) -> None:
     with pytest.raises(AlreadyExistsError, match="plus"):
         on.run("CREATE FUNCTION lake.main.plus (a INT) RETURN a")

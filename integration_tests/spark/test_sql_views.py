@@ -53,6 +53,47 @@ def test_ours_are_read_by_duckdb(
     assert on.same("SELECT * FROM s.ours") == expected
 
 
+@pytest.mark.parametrize(
+    "expressions",
+    [
+        "dayofweek(d), weekday(d), extract(DOW FROM d), extract(DAYOFWEEK_ISO FROM d), "
+        "date_part('dow', d), date_part('year', d)",
+        "date_add(d, 1), date_sub(d, 1), add_months(d, 1), trunc(d, 'MM'), trunc(d, 'YYYY'), "
+        "CAST(date_trunc('MON', d) AS DATE), next_day(d, 'MON')",
+        "transform(xs, (x, i) -> x * 10 + i), filter(xs, (x, i) -> i > 0), xs[0], "
+        "transform(xs, (x, I) -> i), transform(xs, x -> filter(xs, (y, i) -> y > x + i))",
+        "exists(xs, x -> x > 3), forall(xs, x -> x > 3), cardinality(xs)",
+        "CAST(id / 2 AS INT), CAST(2.7 AS INT), CAST(-2.5 + id AS BIGINT), id DIV 2, "
+        "pmod(id - 5, 3), pmod(id - 5, -3)",
+        "substring(g, 0, 1), substring(g, 1, 1), btrim(concat(' ', g)), btrim(g, 'g'), "
+        "format_string('%s-%d', g, id), regexp_replace(g, '(g)([0-9])', '$2-$1')",
+        "isnull(g), isnotnull(g), NOT isnull(nullif(id, 1))",
+    ],
+)
+def test_what_both_know_under_one_name_has_one_meaning(on: SqlLake, expressions: str) -> None:
+    on.run(f"CREATE OR REPLACE VIEW s.ours AS SELECT id, {expressions} FROM t")
+    assert len(on.same("SELECT * FROM s.ours ORDER BY id")) == 10
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT id, x FROM t LATERAL VIEW OUTER explode(filter(xs, x -> x > 3)) e AS x",
+        "SELECT id, explode_outer(filter(xs, x -> x > 3)) AS x FROM t",
+        "SELECT g, count(*) AS n FROM t GROUP BY g WITH ROLLUP",
+        "SELECT g, id % 2 AS e, count(*) AS n FROM t GROUP BY g, e WITH CUBE",
+        "SELECT id FROM range(3)",
+        "SELECT r.id + 1 AS n FROM range(2, 5) AS r",
+        "SELECT col1, col2 FROM VALUES (1, 'a'), (2, 'b')",
+        "SELECT max_by(g, id) AS g, some(id > 8) AS s, every(id > 0) AS e FROM t",
+        "SELECT max_by(nullif(g, 'g0'), id) AS g, min_by(nullif(g, 'g0'), id) AS h FROM t",
+    ],
+)
+def test_what_each_writes_in_its_own_way(on: SqlLake, query: str) -> None:
+    on.run(f"CREATE OR REPLACE VIEW s.ours AS {query}")
+    assert on.same("SELECT * FROM s.ours ORDER BY ALL NULLS LAST")
+
+
 def test_column_aliases_and_comments(on: SqlLake) -> None:
     on.run(
         "CREATE OR REPLACE VIEW lake.main.named (`a b` COMMENT 'first', c) COMMENT 'a view' AS "

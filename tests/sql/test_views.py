@@ -39,13 +39,33 @@ def test_portable(query: str, expected: str) -> None:
     assert "lake" not in text.lower()
 
 
-@pytest.mark.parametrize("query", ["SELECT (a FROM t", "SELECT TRANSFORM(a) USING 'cat' FROM t"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT (a FROM t",
+        "SELECT TRANSFORM(a) USING 'cat' FROM t",
+        "SELECT stack(2, a, b) FROM t",
+        "SELECT explode(m) AS (k, v) FROM t",
+        "SELECT k, v FROM t LATERAL VIEW explode(m) e AS k, v",
+        "SELECT k, v FROM t LATERAL VIEW OUTER posexplode(xs) e AS k, v",
+        "SELECT filter(xs, (x, i) -> exists(xs, i -> i > 1)) FROM t",
+    ],
+)
 def test_what_has_no_portable_form_stays_and_is_told(
     query: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):
         assert portable(query, "lake", "lake.s.v") == (query, "spark")
     assert "lake.s.v" in caplog.text
+
+
+def test_functions_that_duckdb_may_lack_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        text, dialect = portable("SELECT bround(a), map_entries(m) FROM t", "lake", "lake.s.v")
+    assert (text, dialect) == ("SELECT BROUND(a), MAP_ENTRIES(m) FROM t", "duckdb")
+    assert caplog.messages == [
+        "DuckDB will not be able to use the view lake.s.v unless it has a function bround there."
+    ]
 
 
 def view(text: str, dialect: str = "duckdb", **tags: str) -> View:
