@@ -26,11 +26,12 @@ def session() -> Iterator[Session]:
             opened.spark.stop()  # with the server, which would keep the process alive
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks at the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What needs a Spark stays together, folder by folder, for a Spark is slow to start."""
+    """What needs a Spark stays together, file by file: its lakes are made for all of a file."""
     for item in items:
         if "session" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group(item.path.parent.name))
+            item.add_marker(pytest.mark.xdist_group(f"{item.path.parent.name}/{item.path.name}"))
 
 
 @pytest.fixture(scope="session")

@@ -117,8 +117,11 @@ def no_more_of_dbt_spark() -> Iterator[None]:
         yield
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks at the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The tests of a class have one project."""
     here = Path(__file__).parent
     for item in items:
-        if here in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("dbt"))
+        parent = item.getparent(pytest.Class)
+        if here in item.path.parents and parent is not None:
+            item.add_marker(pytest.mark.xdist_group(parent.nodeid))
