@@ -20,7 +20,7 @@ from ducklake_spark.errors import (
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import Column, SortKey, Table
 from ducklake_spark.spec.names import QualifiedName, fold, quote, split_identifier
-from ducklake_spark.sql.parse_definitions import column_path
+from ducklake_spark.sql.parse_columns import column_path
 from ducklake_spark.sql.result import Outcome
 from ducklake_spark.sql.scope import Scope
 from ducklake_spark.sql.splice import Spliced

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ducklake_spark.sql.parse_definitions import type_text
+from ducklake_spark.sql.parse_columns import type_text
 from ducklake_spark.sql.statements import (
     ColumnDefinition,
     CreateFunction,

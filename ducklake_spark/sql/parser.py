@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ducklake_spark.errors import StatementError, UnsupportedFeatureError
-from ducklake_spark.sql import parse_changes, parse_definitions, parse_functions
+from ducklake_spark.sql import parse_changes, parse_columns, parse_definitions, parse_functions
 from ducklake_spark.sql.statements import (
     Begin,
     Call,
@@ -164,7 +164,7 @@ def _show(cursor: Cursor) -> Statement | None:
     if what in ("TBLPROPERTIES", "PARTITIONS"):
         name = cursor.dotted("a table")
         if cursor.sees("("):
-            properties = parse_definitions.keys(cursor)
+            properties = parse_columns.keys(cursor)
             pattern = properties[0].strip("'\"`") if properties else None
     while cursor.accept_any("IN", "FROM"):
         found = cursor.dotted()
