@@ -23,7 +23,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import duckdb
-from peers_environments import PEERS, SPARK, Peer, environment, postgres, prepare
+from peers_environments import PEERS, SPARK, Peer, cache, environment, postgres, prepare
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "integration_tests"))
 from support.sparks import connect_server
@@ -135,9 +135,7 @@ def _measure(
     if key == "postgres":
         output["catalog"] = f"postgres:{conninfo}"
     if key == "connect":
-        output["spark_remote"] = connect_server(
-            str(programs / "python"), SPARK["spark.driver.memory"]
-        )
+        output["spark_remote"] = connect_server(str(programs / "python"), tuple(SPARK.items()))
     profiles = {"peers": {"target": "bench", "outputs": {"bench": output}}}
     (project / "profiles.yml").write_text(json.dumps(profiles))  # JSON is YAML
     if key == "script":
@@ -176,6 +174,7 @@ def _seconds(
     environ = os.environ | {
         "PEERS_DATA": str(work / "data"),
         "DBT_SEND_ANONYMOUS_USAGE_STATS": "false",
+        "XDG_CACHE_HOME": str(cache(programs)),
         "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
     }
     environ.pop("PYTHONPATH", None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -129,7 +130,16 @@ def environment(peer: Peer, folder: Path) -> Path:
         (place / "done").touch()
     elif peer.packages == _MINE:  # as it is now
         subprocess.run((*pip, "--no-deps", "--force-reinstall", str(ROOT)), check=True)
-    return place / "bin"
+    programs = place / "bin"
+    if peer.packages == _MINE and not cache(programs).exists():
+        environ = os.environ | {"XDG_CACHE_HOME": str(cache(programs))}
+        subprocess.run((programs / "ducklake", "warm-up"), env=environ, check=True)
+    return programs
+
+
+def cache(programs: Path) -> Path:
+    """Where what the programs of an environment keep stays within it."""
+    return programs.parent / "cache"
 
 
 def prepare(key: str, programs: Path, folder: Path) -> None:

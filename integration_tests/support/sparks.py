@@ -41,7 +41,9 @@ def settings(kind: str | None = None) -> SparkSettings:
 
 
 @functools.cache
-def connect_server(python: str = sys.executable, memory: str = "1g") -> str:
+def connect_server(
+    python: str = sys.executable, settings: tuple[tuple[str, str], ...] = tuple(_CONFIG.items())
+) -> str:
     """The address of a Connect server, started once and gone with this process.
 
     The wheel of that Python's PySpark has all that it needs: no package is asked for.
@@ -49,11 +51,8 @@ def connect_server(python: str = sys.executable, memory: str = "1g") -> str:
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
-    config = _CONFIG | {
-        "spark.connect.grpc.binding.port": str(port),
-        "spark.driver.memory": memory,
-        "spark.ui.enabled": "false",
-    }
+    own = {"spark.connect.grpc.binding.port": str(port), "spark.ui.enabled": "false"}
+    config = dict(settings) | own
     find = (python, "-I", "-c", "import pyspark; print(pyspark.__path__[0])")
     home = Path(subprocess.check_output(find, text=True).strip())
     log = tempfile.TemporaryFile()  # noqa: SIM115 - the server's for as long as it runs
