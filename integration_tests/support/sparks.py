@@ -18,9 +18,10 @@ from ducklake_spark.session import SparkSettings
 
 _CONFIG = {
     "spark.sql.shuffle.partitions": "2",
-    "spark.driver.memory": "1g",
-    # Many short queries: to compile them thoroughly takes longer than to run them.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.driver.memory": "2g",
+    # Many short queries: to compile them thoroughly takes longer than to run them. For this
+    # compiler alone Java would reserve so little room that it throws compiled code away all along.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m",
 }
 
 
