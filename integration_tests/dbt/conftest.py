@@ -6,6 +6,7 @@ DuckDB reads what each class leaves.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from dbt.adapters.ducklake import DuckLakeAdapter
 from dbt.adapters.factory import reset_adapters
 from dbt.context.providers import RuntimeDatabaseWrapper
 from dbt.tests.fixtures.project import *  # noqa: F403 - dbt's fixtures
+from dbt_common.behavior_flags import BehaviorFlagRendered
 
 from support.far_reads import FarReader
 from support.lakes import LakeAddress, file_lake
@@ -114,6 +116,20 @@ def no_more_of_dbt_spark() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(RuntimeDatabaseWrapper, "dispatch", checked)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def dbt_without_its_slow_parts() -> Iterator[None]:
+    """A third of the time of a small run goes to what no test is about."""
+
+    def dump(value: Any, file: Any, **options: Any) -> None:
+        file.write(json.dumps(value, **options))  # in C, where json.dump does it in Python
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json, "dump", dump)
+        # It looks through the stack, and for each frame through all modules.
+        patch.setattr(BehaviorFlagRendered, "_default_source", staticmethod(lambda: "a test"))
         yield
 
 
