@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -19,7 +20,7 @@ from support.expectations import (
     look,
     names_of_tables,
 )
-from support.lakes import LakeAddress
+from support.lakes import KINDS, LakeAddress
 from support.oracle import Oracle
 from support.scenarios import SCENARIOS, Step
 from support.scenarios.steps import rows
@@ -33,8 +34,17 @@ _MAINTENANCE = (
 )
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
-def test_duckdb_reads_all_and_continues(lake: LakeAddress, name: str) -> None:
+# Each on SQLite, and on one of the others in turn.
+_RUNS = [
+    (kind, name) for at, name in enumerate(SCENARIOS) for kind in (KINDS[0], KINDS[1 + at % 2])
+]
+
+
+@pytest.mark.parametrize(("kind", "name"), _RUNS)
+def test_duckdb_reads_all_and_continues(
+    make_lake: Callable[[str], LakeAddress], kind: str, name: str
+) -> None:
+    lake = make_lake(kind)
     states = {0: State()}
     with lake.open():
         pass
