@@ -61,8 +61,10 @@ def test_what_has_no_portable_form_stays_and_is_told(
 
 def test_functions_that_duckdb_may_lack_are_told(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        text, dialect = portable("SELECT bround(a), map_entries(m) FROM t", "lake", "lake.s.v")
-    assert (text, dialect) == ("SELECT BROUND(a), MAP_ENTRIES(m) FROM t", "duckdb")
+        query = "SELECT bround(a), map_entries(m), max_by(a, b), lake.s.own(a) FROM t"
+        text, dialect = portable(query, "lake", "lake.s.v")
+    assert dialect == "duckdb"
+    assert text == "SELECT BROUND(a), MAP_ENTRIES(m), ARG_MAX_NULL(a, b), lake.s.OWN(a) FROM t"
     assert caplog.messages == [
         "DuckDB will not be able to use the view lake.s.v unless it has a function bround there."
     ]
