@@ -18,8 +18,9 @@ from ducklake_spark.spec.names import fold
 _log = logging.getLogger(__name__)
 
 # Functions that sqlglot does not know and that DuckDB has.
-_SHARED = {"arg_max_null", "arg_min_null", "bin", "json_array_length", "make_date", "map_concat", "map_entries", "map_values",
-           "mean", "now", "printf", "range", "url_decode", "url_encode"}  # fmt: skip
+_SHARED = {"arg_max_null", "arg_min_null", "bin", "json_array_length", "make_date", "map_concat",
+           "map_entries", "map_values", "mean", "now", "printf", "range", "url_decode",
+           "url_encode"}  # fmt: skip
 # What sqlglot writes as it stands, and DuckDB lacks.
 _MISSING = (exp.Aliases, exp.Elt, exp.Inline, exp.Nanvl, exp.Overlay, exp.PosexplodeOuter,
             exp.Rint, exp.Stack, exp.StrToMap, exp.SubstringIndex, exp.WidthBucket)  # fmt: skip

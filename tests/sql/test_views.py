@@ -64,7 +64,7 @@ def test_functions_that_duckdb_may_lack_are_told(caplog: pytest.LogCaptureFixtur
         query = "SELECT bround(a), map_entries(m), max_by(a, b), lake.s.own(a) FROM t"
         text, dialect = portable(query, "lake", "lake.s.v")
     assert dialect == "duckdb"
-    assert text == "SELECT BROUND(a), MAP_ENTRIES(m), ARG_MAX_NULL(a, b), lake.s.OWN(a) FROM t"
+    assert text == "SELECT BROUND(a), MAP_ENTRIES(m), ARG_MAX_NULL(a, b), lake.s.own(a) FROM t"
     assert caplog.messages == [
         "DuckDB will not be able to use the view lake.s.v unless it has a function bround there."
     ]
