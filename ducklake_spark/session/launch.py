@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+import threading
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 from py4j.protocol import Py4JJavaError
+from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
 
 from ducklake_spark.errors import ConfigError
 
-_STDERR = 2
 _LAST_LINES = 12
 # How a JVM that did start begins the lines that say why it stopped; the others are its stack.
 _CAUSES = ("Exception in thread", "Caused by:", "Error:", "Unrecognized", "Invalid")
@@ -23,31 +26,35 @@ _SETTINGS = "Check Spark's master and configuration."
 _JAVA = "It needs Java 17 or newer: install one, and set JAVA_HOME if it is not on the PATH."
 
 
-@contextmanager
-def quiet_start() -> Iterator[None]:
-    """Let a JVM that is started here inherit a file as its standard error.
+_launching = threading.Lock()
 
-    Its warnings, about incubating modules, host names and loggers, are nobody's business; they
-    come before any setting of ours could reach it.
+
+def launch(config: Mapping[str, str]) -> SparkSession:
+    """The Spark of this process, started if it does not run.
+
+    The JVM's standard error is a file: its warnings, about incubating modules, host names and
+    loggers, are nobody's business, and come before any setting of ours could reach it.
     """
-    with tempfile.TemporaryFile() as chatter:
-        kept = os.dup(_STDERR)
-        os.dup2(chatter.fileno(), _STDERR)
+    with _launching, tempfile.TemporaryFile() as chatter:
         try:
-            yield
+            if SparkContext._gateway is None:  # there is no JVM yet
+                _start(SparkConf().setAll(list(config.items())), chatter)
+            return SparkSession.builder.config(map=dict(config)).getOrCreate()
         except (PySparkRuntimeError, FileNotFoundError) as error:
-            raise _no_jvm(chatter.fileno()) from error
+            raise _no_jvm(chatter) from error
         except Py4JJavaError as error:  # the JVM runs, and has no Spark for us
             said = str(error).partition("\n\tat ")[0].splitlines()[1:]
             raise _no_spark([line.removeprefix(": ") for line in said], _SETTINGS) from error
-        finally:
-            os.dup2(kept, _STDERR)
-            os.close(kept)
 
 
-def _no_jvm(chatter: int) -> ConfigError:
-    os.lseek(chatter, 0, os.SEEK_SET)
-    said = os.read(chatter, 1_000_000).decode(errors="replace").splitlines()
+def _start(conf: SparkConf, chatter: IO[bytes]) -> None:
+    gateway = launch_gateway(conf, {"stderr": chatter})  # type: ignore[no-untyped-call]
+    SparkContext(conf=conf, gateway=gateway)
+
+
+def _no_jvm(chatter: IO[bytes]) -> ConfigError:
+    chatter.seek(0)
+    said = chatter.read().decode(errors="replace").splitlines()
     if (wrong := _wrong_java(said)) is not None:
         return _no_spark([wrong], _JAVA)
     causes = [line for line in said if line.startswith(_CAUSES)]

@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 from ducklake_spark.errors import ConfigError
 from ducklake_spark.session.archive import JAVA_OPTIONS, archive_path, with_archive
 from ducklake_spark.session.connect import reach, without_token
-from ducklake_spark.session.launch import quiet_start
+from ducklake_spark.session.launch import launch
 
 _WRITES_FIELD_IDS = "spark.sql.parquet.fieldId.write.enabled"
 # What must hold whatever the user configures: files are read by field id and written the way
@@ -123,19 +123,15 @@ class Session:
 
     @classmethod
     def _started(cls, settings: SparkSettings) -> Session:
-        builder = SparkSession.builder.appName("dbt-ducklake").master(settings.master)
+        config = {"spark.app.name": "dbt-ducklake", "spark.master": settings.master}
         if settings.master.startswith("local"):
             # Workers on this machine run the Python that we run, with its packages.
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-            for key, value in _LOCAL_DEFAULTS.items():
-                builder = builder.config(key, value)
-        for key, value in settings.config.items():
-            builder = builder.config(key, value)
+            config |= _LOCAL_DEFAULTS
+        config |= settings.config
         if settings.master.startswith("local") and (archive := archive_path()).exists():
-            options = settings.config.get(JAVA_OPTIONS, "")
-            builder = builder.config(JAVA_OPTIONS, with_archive(options, archive))
-        with quiet_start():
-            session = cls(builder.getOrCreate())
+            config[JAVA_OPTIONS] = with_archive(config.get(JAVA_OPTIONS, ""), archive)
+        session = cls(launch(config))
         session.spark.sparkContext.setLogLevel("OFF")
         return session
 

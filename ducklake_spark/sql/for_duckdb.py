@@ -34,7 +34,7 @@ def for_duckdb(tree: exp.Expr, what: str) -> str:
 
     `what` it is the log says, if it calls functions that DuckDB does not have of itself.
     """
-    for missing in tree.find_all(*_MISSING):
+    if missing := tree.find(*_MISSING):
         raise UnsupportedError(f"It has no {type(missing).__name__.lower()}, or not so.")
     for rewrite in _REWRITES:
         rewrite(tree)

@@ -69,6 +69,25 @@ def test_a_java_that_is_too_old(tmp_path: Path) -> None:
     assert "needs Java 17 or newer" in done.stdout
 
 
+def test_what_others_say_while_spark_starts_is_heard() -> None:
+    script = """
+import sys, threading
+from ducklake_spark.session import Session
+
+start = threading.Thread(target=Session.open)
+start.start()
+while start.is_alive():
+    print("mine", file=sys.stderr, flush=True)
+    print("mine")
+    start.join(0.1)
+"""
+    done = subprocess.run(
+        (sys.executable, "-c", script), capture_output=True, text=True, check=True
+    )
+    assert "mine" in done.stdout
+    assert done.stderr == done.stdout
+
+
 def test_a_lake_that_gets_no_spark_is_let_go(tmp_path: Path) -> None:
     catalog = str(tmp_path / "catalog.duckdb")
     with pytest.raises(ConfigError, match="ansi"):

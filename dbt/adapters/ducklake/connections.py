@@ -49,6 +49,10 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         super().__init__(profile, mp_context)
         self._engine = Engine(profile.credentials)
 
+    def start_early(self) -> None:
+        """Have Spark start before the first statement needs it."""
+        self._engine.start_early()
+
     # dbt declares it for the class; the engine belongs to one manager.
     def open(self, connection: Connection) -> Connection:  # type: ignore[override]
         if connection.state != ConnectionState.OPEN:

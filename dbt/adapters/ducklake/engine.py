@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from dbt.adapters.ducklake.credentials import DuckLakeCredentials
 from dbt.adapters.exceptions.connection import FailedToConnectError
@@ -23,14 +24,15 @@ class Engine:
 
     def __init__(self, credentials: DuckLakeCredentials) -> None:
         self.credentials = credentials
-        self._lock = threading.RLock()
+        self._opening = threading.Lock()
         self._catalogs: dict[str, Catalog] | None = None
+        self._starting = threading.Lock()
         self._session: Session | None = None
 
     @property
     def catalogs(self) -> dict[str, Catalog]:
         """The profile's lake and those attached, by their names in SQL."""
-        with self._lock:
+        with self._opening:
             if self._catalogs is None:
                 try:
                     self._catalogs = self._open()
@@ -58,22 +60,34 @@ class Engine:
             )
         return opened
 
-    def lake(self) -> Lake:
-        """The lakes on a Spark session of their own."""
-        with self._lock:
+    def start_early(self) -> None:
+        """Have a Spark of this process start while dbt reads its project: both take seconds."""
+        if self.credentials.spark_remote is None:
+            threading.Thread(target=self._start_unasked, name="start of Spark", daemon=True).start()
+
+    def _start_unasked(self) -> None:
+        with suppress(DuckLakeError):  # who needs Spark tries again, and is told
+            self._spark()
+
+    def _spark(self) -> Session:
+        with self._starting:
             if self._session is None:
                 self._session = Session.open(self.credentials.spark_settings)
-        return Lake(self._session.sibling(), self.catalogs)
+            return self._session
+
+    def lake(self) -> Lake:
+        """The lakes on a Spark session of their own."""
+        return Lake(self._spark().sibling(), self.catalogs)
 
     def close(self) -> None:
         """Let go of the catalogs; Spark goes on until the process ends."""
-        with self._lock:
+        with self._opening:
             for catalog in (self._catalogs or {}).values():
                 catalog.close()
             self._catalogs = None
-            if self._session is not None:
-                self._session.close()
-                self._session = None
+        if self._session is not None:
+            self._session.close()
+            self._session = None
 
 
 class Handle:

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     import agate
 
 _ALWAYS = CapabilitySupport(support=Support.Full)
+# The commands that hardly ever get by without Spark.
+_USE_SPARK = ("build", "clone", "retry", "run", "seed", "show", "snapshot", "test")
 
 
 class DuckLakeAdapter(SQLAdapter):
@@ -61,6 +63,12 @@ class DuckLakeAdapter(SQLAdapter):
             Capability.MicrobatchConcurrency: _ALWAYS,
         }
     )
+
+    def __init__(self, config: Any, mp_context: Any) -> None:
+        super().__init__(config, mp_context)
+        # `dbt debug` makes an adapter of the profile alone, which has no args.
+        if getattr(getattr(config, "args", None), "which", None) in _USE_SPARK:
+            self.connections.start_early()
 
     # --- SQL ---
 
