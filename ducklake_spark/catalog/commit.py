@@ -137,7 +137,7 @@ class _Commit:
         raise CommitContentionError(
             f"The commit to {self.store.database.describe()} did not get through in {attempt} "
             "attempts, because others kept committing or held the catalog. Nothing was changed.",
-            hint="Run it again, or raise max_attempts and give_up_after_s of the commit settings.",
+            hint="Run it again, with fewer writers at once.",
         ) from cause
 
     def _is_lost(self, error: BaseException | None) -> bool:

@@ -236,8 +236,8 @@ def _read_facts(store: Store, given: str | None, override: bool) -> LakeFacts:
         raise DataPathError(
             f"The data path {given!r} is not the one of the lake {store.database.describe()}, "
             f"{stored!r}.",
-            hint="Leave data_path out to use the stored one, "
-            "or set override_data_path if the files have moved.",
+            hint="Leave data_path out to use the stored one. If the files have moved, set the "
+            "value of data_path in the catalog's table ducklake_metadata.",
         )
     path = given if given is not None and override else stored
     return LakeFacts(_complete(path), settings.get("encrypted") == "true")

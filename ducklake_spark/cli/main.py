@@ -199,7 +199,7 @@ _COMMANDS: tuple[tuple[str, _Command, str, Sequence[Callable[..., None]]], ...] 
     ("doctor", _doctor,
      "whether Java, Spark, the catalog and the data path are as they should be", _ON_SPARK),
     ("warm-up", _warm_up,
-     "let Spark start in half the time: archive the Java classes that it loads", ()),
+     "let a local Spark start faster: archive the Java classes that it loads", ()),
 )  # fmt: skip
 
 

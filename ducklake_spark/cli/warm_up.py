@@ -1,4 +1,4 @@
-"""Makes the archive of Java classes that lets Spark start in about half the time."""
+"""Makes the archive of Java classes that lets a local Spark start faster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The archive of Java classes with which Spark starts in about half the time.
+"""The archive of Java classes with which Spark starts faster.
 
 `ducklake warm-up` makes it. A JVM takes it as long as Java and Spark's jars are what they were, and
 starts without it if they are not.

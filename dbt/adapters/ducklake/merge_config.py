@@ -191,6 +191,8 @@ def _mode(found: Configs, details: str) -> str:
     mode = found.text("mode") or ("explicit" if found.values.get(details) else "by_name")
     if mode not in _MODES:
         found.wrong(f"mode must be one of {', '.join(_MODES)}, not {mode!r}")
+    elif mode != "explicit" and found.values.get(details):
+        found.wrong(f"{details} says which columns, and mode {mode} says all: remove one of the two")
     return mode
 
 

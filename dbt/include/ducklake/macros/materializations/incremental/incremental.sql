@@ -37,7 +37,8 @@
     {%- endcall %}
     {% do ducklake__apply_layout(target_relation) %}
     {% set contract = config.get('contract') %}
-    {% if not contract or not contract.enforced %}
+    {#- With `fail` a wider type is one of the changes that fail. -#}
+    {% if on_schema_change != 'fail' and not (contract and contract.enforced) %}
       {% do adapter.expand_target_column_types(from_relation=temp_relation, to_relation=target_relation) %}
     {% endif %}
     {% set dest_columns = process_schema_changes(on_schema_change, temp_relation, existing_relation) %}
