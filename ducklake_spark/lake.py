@@ -9,10 +9,10 @@ from types import TracebackType
 
 from pyspark.sql import DataFrame, SparkSession
 
-from ducklake_spark.catalog import Catalog, CommitResult, LakeReader
+from ducklake_spark.catalog import Catalog, CommitNote, CommitResult, LakeReader, find_schema
 from ducklake_spark.scan import read_table
 from ducklake_spark.session import Session, SparkSettings
-from ducklake_spark.spec.names import split_identifier
+from ducklake_spark.spec.names import backticked, split_identifier
 from ducklake_spark.sql import PROCEDURES, Executor, Result, Workspace
 
 
@@ -74,10 +74,15 @@ class Lake:
         *,
         metadata_schema: str | None = None,
         read_only: bool = False,
+        author: str | None = None,
     ) -> None:
         """Make another lake known to statements as `name.schema.table`."""
         opened = Catalog.open(
-            catalog, data_path=data_path, metadata_schema=metadata_schema, read_only=read_only
+            catalog,
+            data_path=data_path,
+            metadata_schema=metadata_schema,
+            read_only=read_only,
+            author=author,
         )
         self._workspace.attach(name, opened)
 
@@ -115,10 +120,13 @@ class Lake:
         version: int | None = None,
         timestamp: datetime.datetime | None = None,
     ) -> DataFrame:
-        """A table as a DataFrame, by `name`, `schema.name` or `lake.schema.name`."""
+        """A table or a view as a DataFrame, by `name`, `schema.name` or `lake.schema.name`."""
         to = self._workspace.target(split_identifier(name))
         if version is None and timestamp is None:
             reader = self._workspace.reader(to.lake)
+            if find_schema(reader, to.name.schema) and reader.find_view(to.name):
+                parts = (to.lake, to.name.schema, to.name.name)
+                return self.sql(f"SELECT * FROM {'.'.join(map(backticked, parts))}")  # noqa: S608
         else:
             reader = self.catalog(to.lake).at(version, timestamp=timestamp)
         return read_table(self.session, reader, reader.table(to.name))
@@ -143,6 +151,10 @@ class Lake:
     ) -> list[CommitResult]:
         """Commit it: a snapshot for the lake it changed."""
         return self._workspace.commit(author=author, message=message, extra_info=extra_info)
+
+    def describe_commits(self, note: CommitNote) -> None:
+        """What statements outside a transaction say of their commits from now on."""
+        self._workspace.note = note
 
     def look_again(self) -> None:
         """Let the transaction see what others have committed since it began, if it has changed

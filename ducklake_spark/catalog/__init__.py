@@ -14,7 +14,7 @@ from ducklake_spark.catalog.compaction import (
 from ducklake_spark.catalog.file_lists import ScheduledFile
 from ducklake_spark.catalog.local import StagedDelete
 from ducklake_spark.catalog.options import Option, narrowest
-from ducklake_spark.catalog.reader import LakeReader, Name, SnapshotReader
+from ducklake_spark.catalog.reader import LakeReader, Name, SnapshotReader, find_schema
 from ducklake_spark.catalog.transaction import Transaction
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "SnapshotReader",
     "StagedDelete",
     "Transaction",
+    "find_schema",
     "literal_text",
     "narrowest",
     "parse_sort_key",

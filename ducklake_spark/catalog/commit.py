@@ -173,11 +173,12 @@ class _Commit:
         add_definitions(batch, self.changes)
         if head.id != self.base.id:
             self._check_conflicts(connection, batch, head)
-        self._check_message(connection)
         check_not_null(connection, self.store.database, head.id, self.changes)
         add_inlined_tables(batch, connection, self.store.database.kind, self.changes)
         add_data(batch, connection, self.changes, self.facts.data_path, self.staging)
         self._add_compactions(batch, connection)
+        if batch.changes:  # what sets options alone is no commit: how else is this one unset?
+            self._check_message(connection)
         return batch
 
     def _add_compactions(self, batch: Batch, connection: Connection) -> None:

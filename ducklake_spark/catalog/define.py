@@ -11,7 +11,7 @@ from ducklake_spark.catalog import alter
 from ducklake_spark.catalog.alter import Field
 from ducklake_spark.catalog.local import Entry, LocalReader
 from ducklake_spark.catalog.macros import check_parses
-from ducklake_spark.catalog.reader import Name, SnapshotReader, qualified
+from ducklake_spark.catalog.reader import Name, SnapshotReader, find_schema, qualified
 from ducklake_spark.errors import (
     AlreadyExistsError,
     InvalidDefinitionError,
@@ -68,7 +68,7 @@ class Definer(LocalReader):
         """Create an empty schema."""
         self._check_open()
         check_identifier(name, "schema")
-        if any(fold(schema.name) == fold(name) for schema in self.schemas()):
+        if find_schema(self, name):
             raise AlreadyExistsError(f"Schema {name!r} exists already.")
         unique = uuid7()
         schema = Schema(

@@ -71,12 +71,16 @@ def qualified(name: Name) -> QualifiedName:
     return QualifiedName.parse(name) if isinstance(name, str) else name
 
 
+def find_schema(reader: LakeReader, name: str) -> Schema | None:
+    """The schema of a name, if there is one."""
+    return next((s for s in reader.schemas() if fold(s.name) == fold(name)), None)
+
+
 def required_schema(reader: LakeReader, name: str) -> Schema:
     """The schema of a name, or an error that suggests similar ones."""
-    schemas = reader.schemas()
-    found = next((s for s in schemas if fold(s.name) == fold(name)), None)
+    found = find_schema(reader, name)
     if found is None:
-        near = [schema.name for schema in schemas]
+        near = [schema.name for schema in reader.schemas()]
         raise NotFoundError(f"Schema {name!r}", near=near, wanted=name)
     return found
 

@@ -240,7 +240,9 @@ class Transaction(Definer):
             scope = ("schema", self.schema(schema).id)
         else:
             scope = (None, None)
-        self.changes.options[key, *scope] = text
+        stored = {(o.key, o.scope, o.scope_id): o.value for o in self.stored_options()}
+        if stored.get((key, *scope)) != text:
+            self.changes.options[key, *scope] = text
 
 
 def _check_new_file(table: Table, file: NewDataFile) -> None:

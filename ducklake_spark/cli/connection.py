@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from ducklake_spark.catalog import Catalog
+from ducklake_spark.catalog import Catalog, find_schema
 from ducklake_spark.config import Attached, system_user
 from ducklake_spark.lake import Lake
 from ducklake_spark.session import SparkSettings
@@ -23,6 +23,25 @@ class Connection:
     author: str | None = None
     spark: SparkSettings = field(default_factory=SparkSettings)
     attached: tuple[Attached, ...] = ()
+    read_only: bool = False
+
+    def led_by(self, name: str) -> Connection:
+        """With the lake of that name first: one of those attached, or the first one renamed."""
+        wanted = next((other for other in self.attached if fold(other.name) == fold(name)), None)
+        if wanted is None:
+            return replace(self, name=name)
+        first = Attached(
+            self.name, self.catalog, self.data_path, self.metadata_schema, self.read_only
+        )
+        return replace(
+            self,
+            name=wanted.name,
+            catalog=wanted.catalog,
+            data_path=wanted.data_path,
+            metadata_schema=wanted.metadata_schema,
+            read_only=wanted.read_only,
+            attached=(first, *(other for other in self.attached if other is not wanted)),
+        )
 
     def open_catalog(self) -> Catalog:
         """Open the first lake's catalog alone, to look at: without Spark, and none is created."""
@@ -41,6 +60,7 @@ class Connection:
             self.spark,
             name=self.name,
             metadata_schema=self.metadata_schema,
+            read_only=self.read_only,
             author=self.author or system_user(),
         )
         try:
@@ -58,6 +78,7 @@ class Connection:
                 other.data_path,
                 metadata_schema=other.metadata_schema,
                 read_only=other.read_only,
+                author=self.author or system_user(),
             )
-        if any(fold(schema.name) == fold(self.schema) for schema in lake.reader().schemas()):
+        if find_schema(lake.reader(), self.schema):
             lake.execute(f"USE {backticked(self.name)}.{backticked(self.schema)}")

@@ -218,4 +218,6 @@ def _connection(given: argparse.Namespace) -> Connection:
         master=given.master or found.spark.master,
         remote=given.remote or found.spark.remote,
     )
-    return replace(found, name=given.database or found.name, spark=spark)
+    if given.database:
+        found = found.led_by(given.database)
+    return replace(found, spark=spark)

@@ -1,6 +1,5 @@
 """SQL on lakes: text becomes intent, names become snapshots, Spark does the work."""
 
-from ducklake_spark.sql.arguments import call_text
 from ducklake_spark.sql.evolve import Alterations, alterations
 from ducklake_spark.sql.execute import Executor
 from ducklake_spark.sql.failures import SPARK_ERRORS, query_error
@@ -19,7 +18,6 @@ __all__ = [
     "Result",
     "Workspace",
     "alterations",
-    "call_text",
     "is_ended",
     "query_error",
     "split_statements",

@@ -76,14 +76,10 @@ def _tellable(field: T.StructField) -> Column:
     return value.alias(field.name)
 
 
-def call_text(lake: str, procedure: str, values: Mapping[str, Any]) -> str:
-    """The CALL of a procedure with these arguments; those that are None are left out."""
-    given = [f"{name} => {_text(value)}" for name, value in values.items() if value is not None]
-    return f"CALL {quoted(lake)}.{procedure}({', '.join(given)})"
-
-
 def _text(value: Any) -> str:
     match value:
+        case None:
+            return "NULL"
         case bool():
             return str(value).lower()
         case int() | float() | Decimal():
@@ -162,6 +158,16 @@ class Signature:
             else parameter.default
             for name, parameter in known.items()
         }
+
+    def call_text(self, lake: str, values: Mapping[str, Any]) -> str:
+        """The CALL with these arguments; those that are None are left out where they may be."""
+        required = {parameter.name for parameter in self.parameters if parameter.is_required}
+        given = [
+            f"{name} => {_text(value)}"
+            for name, value in values.items()
+            if value is not None or name in required
+        ]
+        return f"CALL {quoted(lake)}.{self.name}({', '.join(given)})"
 
     def _fitted(self, parameter: Parameter, value: Any, zone: str) -> Any:
         if value is None and parameter.takes_null:

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from ducklake_spark.catalog import Field, Transaction, parse_sort_key
+from ducklake_spark.catalog import Field, Transaction, find_schema, parse_sort_key
 from ducklake_spark.errors import (
     AlreadyExistsError,
     InvalidDefinitionError,
@@ -52,19 +52,15 @@ _CONSTANTS = {"TRUE", "FALSE", "NULL", "DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "-"
 
 
 def create_schema(work: Work, name: str, wanted: CreateSchema) -> Outcome:
-    if not (wanted.if_not_exists and _has_schema(work.tx, name)):
+    if not (wanted.if_not_exists and find_schema(work.tx, name)):
         work.tx.create_schema(name)
     return Outcome("CREATE SCHEMA")
 
 
 def drop_schema(work: Work, name: str, wanted: DropSchema) -> Outcome:
-    if not wanted.if_exists or _has_schema(work.tx, name):
+    if not wanted.if_exists or find_schema(work.tx, name):
         work.tx.drop_schema(name, cascade=wanted.cascade)
     return Outcome("DROP SCHEMA")
-
-
-def _has_schema(tx: Transaction, name: str) -> bool:
-    return any(fold(schema.name) == fold(name) for schema in tx.schemas())
 
 
 def create_table(scope: Scope, work: Work, to: Relation, wanted: CreateTable) -> Outcome:
@@ -176,6 +172,8 @@ def _fitted(value: Any, type_name: str) -> Any:
 
 
 def _exists(tx: Transaction, name: QualifiedName) -> bool:
+    if find_schema(tx, name.schema) is None:
+        return False
     return tx.find_table(name) is not None or tx.find_view(name) is not None
 
 
@@ -210,7 +208,7 @@ def create_view(scope: Scope, work: Work, to: Relation, wanted: CreateView) -> O
 def drop(_: Scope, work: Work, to: Relation, wanted: Drop) -> Outcome:
     tx, operation = work.tx, f"DROP {wanted.kind.upper()}"
     find = tx.find_table if wanted.kind == "table" else tx.find_view
-    exists = _has_schema(tx, to.name.schema) and find(to.name) is not None
+    exists = find_schema(tx, to.name.schema) is not None and find(to.name) is not None
     if not exists and wanted.if_exists:
         return Outcome(operation)
     if wanted.kind == "table":

@@ -82,7 +82,7 @@ class Executor:
             case Explain():
                 return inform.explain(scope, statement)
             case Show():
-                return inform.show(scope, statement)
+                return self._show(scope, statement, text)
             case Describe():
                 return self._describe(scope, statement, text)
             case CreateTemporaryView():
@@ -120,6 +120,13 @@ class Executor:
                 f"{', '.join(changed)} cannot be set: reading and writing a lake relies on it.",
                 hint="What it was before holds on. Other settings are yours to choose.",
             )
+
+    def _show(self, scope: Scope, wanted: Show, text: str) -> DataFrame:
+        if wanted.what in ("tables", "views"):
+            ours = inform.is_of_lake(scope, wanted.name) or not scope.spark_has_schema(wanted.name)
+        else:
+            ours = wanted.what == "schemas" or self._is_ours(scope, wanted, wanted.name)
+        return inform.show(scope, wanted) if ours else scope.run(Spliced(text, text))
 
     def _describe(self, scope: Scope, wanted: Describe, text: str) -> DataFrame:
         if wanted.query is not None or self._is_ours(scope, wanted, wanted.name):
@@ -203,7 +210,7 @@ class Executor:
         at = known[0] if known else len(name) - 1
         return replace(wanted, name=name[:at], column=name[at:])
 
-    def _is_ours(self, scope: Scope, statement: OnRelation, name: tuple[str, ...]) -> bool:
+    def _is_ours(self, scope: Scope, statement: OnRelation | Show, name: tuple[str, ...]) -> bool:
         """Whether a statement is about a relation of a lake and not about one of Spark's, which
         wins where a name of one or two parts fits both, as it does in queries."""
         if len(name) > 2:

@@ -12,8 +12,9 @@ from pyspark.sql import DataFrame
 
 from ducklake_spark.errors import StatementError
 from ducklake_spark.scan import table_changes, table_deletions, table_insertions
+from ducklake_spark.spec.names import QualifiedName
 from ducklake_spark.sql.arguments import Parameter, Signature, evaluated
-from ducklake_spark.sql.procedures import PROCEDURES, Procedure
+from ducklake_spark.sql.procedures import PROCEDURES, Procedure, located
 from ducklake_spark.sql.scope import Scope, TableFunction
 from ducklake_spark.sql.tokens import literal
 
@@ -22,6 +23,7 @@ _FEED = (
     Parameter("table_name", str, _NONE, takes_null=False),
     Parameter("start_snapshot", object, _NONE, takes_null=False),
     Parameter("end_snapshot", object, _NONE, takes_null=False),
+    Parameter("schema", str, None, takes_null=True),
 )
 
 
@@ -55,7 +57,9 @@ def _feed(name: str, read: Callable[..., DataFrame]) -> TableFunction:
         catalog = scope.workspace.lakes[lake]
         start = _snapshot_id(scope, lake, found["start_snapshot"], is_start=True)
         end = _snapshot_id(scope, lake, found["end_snapshot"], is_start=False)
-        return read(scope.workspace.session, catalog, found["table_name"], start, end)
+        at = located(scope.workspace, lake, found)
+        name = QualifiedName(at["schema"], at["table_name"])
+        return read(scope.workspace.session, catalog, name, start, end)
 
     return function
 

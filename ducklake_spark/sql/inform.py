@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 
-from ducklake_spark.catalog import LakeReader
+from ducklake_spark.catalog import LakeReader, find_schema
 from ducklake_spark.errors import NotFoundError
 from ducklake_spark.scan.types import shown_type
 from ducklake_spark.spec.model import Column, SortKey, Table, View
@@ -72,6 +72,14 @@ def _relations(scope: Scope, wanted: Show) -> DataFrame:
     rows = [(schema, name, False) for name in _like(sorted(kinds), wanted.pattern)]
     name = "viewName" if wanted.what == "views" else "tableName"
     return _named(scope, f"namespace string, {name} string, isTemporary boolean", rows)
+
+
+def is_of_lake(scope: Scope, name: Sequence[str]) -> bool:
+    """Whether a name is that of a lake or of a schema of one; none is that of the schema in use."""
+    workspace = scope.workspace
+    if not name or workspace.lake_named(name[0]) is not None:
+        return True
+    return len(name) == 1 and find_schema(scope.reader(workspace.home), name[0]) is not None
 
 
 def _schema_of(scope: Scope, name: Sequence[str]) -> tuple[str, str]:

@@ -96,6 +96,8 @@ def _insert(cursor: Cursor, prefix: str) -> Insert | None:
         return None
     if not overwrite:
         cursor.expect("INTO")
+    if overwrite and cursor.sees("INTO"):
+        raise cursor.error("a table")
     cursor.accept("TABLE")
     name = cursor.dotted("a table")
     partition = _partition(cursor) if cursor.accept("PARTITION") else {}

@@ -57,7 +57,7 @@ class Procedure:
 
         `zone` is that of times that do not say theirs.
         """
-        arguments = _located(workspace, lake, self.signature.bound(given, zone))
+        arguments = located(workspace, lake, self.signature.bound(given, zone))
         rows = self._carry_out(workspace, lake, arguments)
         if rows is None:
             waiting = Deferred(self.signature.name, "after the COMMIT of the open transaction")
@@ -110,7 +110,7 @@ class Deferred:
     carried_out: str
 
 
-def _located(workspace: Workspace, lake: str, arguments: Arguments) -> Arguments:
+def located(workspace: Workspace, lake: str, arguments: Arguments) -> Arguments:
     """The arguments with the table named by its schema and its bare name.
 
     Functions without a schema among their arguments give their tables dotted names.

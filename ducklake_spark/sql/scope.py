@@ -13,7 +13,7 @@ from itertools import count
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from ducklake_spark.catalog import LakeReader
+from ducklake_spark.catalog import LakeReader, find_schema
 from ducklake_spark.errors import (
     InvalidDefinitionError,
     NotFoundError,
@@ -180,7 +180,7 @@ class Scope:
             return None
         to = Relation(lake, QualifiedName(*parts[-2:]))
         reader = self.reader(lake)
-        if len(parts) == 2 and not _has_schema(reader, to.name.schema):
+        if len(parts) == 2 and find_schema(reader, to.name.schema) is None:
             return None
         known = reader.macros(to.name.schema)
         macro = next((m for m in known if m.name.folded == to.name.folded), None)
@@ -280,7 +280,7 @@ class Scope:
         return [*local, *inner]
 
     def _find(self, reader: LakeReader, relation: Relation) -> Table | View | None:
-        if not _has_schema(reader, relation.name.schema):
+        if find_schema(reader, relation.name.schema) is None:
             return None
         return reader.find_table(relation.name) or reader.find_view(relation.name)
 
@@ -293,6 +293,11 @@ class Scope:
         """Whether a name is that of a relation of Spark's own."""
         name = ".".join(map(quoted, parts))
         return bool(self.workspace.session.spark.catalog.tableExists(name))
+
+    def spark_has_schema(self, parts: Sequence[str]) -> bool:
+        """Whether a name is that of a schema of Spark's own."""
+        name = ".".join(map(quoted, parts))
+        return bool(self.workspace.session.spark.catalog.databaseExists(name))
 
     # --- readers ---
 
@@ -405,7 +410,3 @@ class Scope:
         """The time zone in which Spark reads times without one."""
         zone = self.workspace.session.spark.conf.get("spark.sql.session.timeZone")
         return zone or "UTC"
-
-
-def _has_schema(reader: LakeReader, name: str) -> bool:
-    return name.lower() in {schema.name.lower() for schema in reader.schemas()}

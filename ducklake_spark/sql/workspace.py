@@ -9,7 +9,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from ducklake_spark.catalog import Catalog, CommitResult, LakeReader, Transaction
+from ducklake_spark.catalog import (
+    Catalog,
+    CommitNote,
+    CommitResult,
+    LakeReader,
+    Transaction,
+    find_schema,
+)
 from ducklake_spark.errors import (
     AfterCommitError,
     CommitUnknownError,
@@ -111,6 +118,7 @@ class Workspace:
         self.home = ""
         self.schema = MAIN
         self.pruning = True  # switched off to look whether it is to blame
+        self.note = CommitNote()  # of statements that are a commit of their own
         self._names: dict[str, str] = {}
         self._open: dict[str, Work] | None = None
         self._followers: list[Follower] = []
@@ -156,13 +164,10 @@ class Workspace:
             if len(parts) > 3:
                 raise StatementError(f"{'.'.join(parts)} has too many parts for a name.")
             raise NotFoundError(f"The lake {parts[0]!r}", near=self.lakes, wanted=parts[0])
-        if len(found) > 1 and not self._has_schema(found[0]):
-            return found[1]
-        return found[0]
-
-    def _has_schema(self, relation: Relation) -> bool:
-        schemas = self.reader(relation.lake).schemas()
-        return any(fold(schema.name) == fold(relation.name.schema) for schema in schemas)
+        first, *others = found
+        if others and find_schema(self.reader(first.lake), first.name.schema) is None:
+            return others[0]
+        return first
 
     def use(self, parts: Sequence[str]) -> None:
         """Let unqualified names lead elsewhere: to a schema, a lake, or a schema of a lake."""
@@ -316,6 +321,9 @@ class Workspace:
     @contextmanager
     def _on_its_own(self, lake: str) -> Iterator[Work]:
         work = Work(lake, self.lakes[lake].transaction())
+        work.tx.describe_commit(
+            author=self.note.author, message=self.note.message, extra_info=self.note.extra_info
+        )
         try:
             yield work
         except BaseException:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from dbt.adapters.contracts.connection import AdapterResponse, Connection, ConnectionState
@@ -16,6 +17,7 @@ from dbt_common.events.contextvars import get_node_info
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 from dbt_common.invocation import get_invocation_id
 
+from ducklake_spark.catalog import CommitNote
 from ducklake_spark.errors import CommitConflictError, DuckLakeError
 from ducklake_spark.spec.sizes import count_text, size_text
 
@@ -56,7 +58,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
     # dbt declares it for the class; the engine belongs to one manager.
     def open(self, connection: Connection) -> Connection:  # type: ignore[override]
         if connection.state != ConnectionState.OPEN:
-            connection.handle = _Handle(self._engine)
+            connection.handle = _Handle(self._engine, partial(self._note, connection))
             connection.state = ConnectionState.OPEN
         return connection
 
@@ -119,7 +121,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
     def add_commit_query(self) -> None:
         connection = self.get_thread_connection()
         with self.exception_handler("COMMIT"):
-            connection.handle.commit(f"dbt: {connection.name}", self._lineage(connection))
+            connection.handle.commit()
 
     def begin(self) -> Connection:  # type: ignore[override]
         connection = self.get_thread_connection()
@@ -136,16 +138,18 @@ class DuckLakeConnectionManager(SQLConnectionManager):
             self.add_commit_query()
         return connection
 
-    def _lineage(self, connection: Connection) -> str:
-        """Which run and which node made a snapshot."""
+    def _note(self, connection: Connection) -> CommitNote:
+        """Which run and which node make a snapshot."""
         info = get_node_info()
         facts = {
             "invocation_id": get_invocation_id(),
             "node_id": info.get("unique_id") or connection.name,
             "target": self.profile.target_name,
             "project": getattr(self.profile, "project_name", None),
+            "query_comment": self.query_header and self.query_header.comment.query_comment,
         }
-        return json.dumps({key: value for key, value in facts.items() if value})
+        lineage = json.dumps({key: value for key, value in facts.items() if value})
+        return CommitNote(message=f"dbt: {connection.name}", extra_info=lineage)
 
     def cleanup_all(self) -> None:
         super().cleanup_all()

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import datetime
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base import BaseRelation
+from dbt.adapters.ducklake.column import DuckLakeColumn
+from dbt.adapters.events.types import AdapterEventWarning
 from dbt_common.contracts.metadata import (
     CatalogTable,
     ColumnMetadata,
     StatsItem,
     TableMetadata,
 )
+from dbt_common.events.functions import fire_event
+from dbt_common.exceptions import DbtDatabaseError
 
-from ducklake_spark.catalog import LakeReader
+from ducklake_spark.catalog import LakeReader, find_schema
 from ducklake_spark.scan import shown_type
+from ducklake_spark.spec.changes import ChangeKind
 from ducklake_spark.spec.model import Table
 from ducklake_spark.spec.names import QualifiedName
 
@@ -26,6 +31,10 @@ if TYPE_CHECKING:
 _BASE = (
     "table_database", "table_schema", "table_name", "table_type", "table_comment", "table_owner",
     "column_name", "column_index", "column_type", "column_comment",
+)  # fmt: skip
+_OF_ROWS = (
+    ChangeKind.INSERTED_INTO_TABLE, ChangeKind.INLINED_INSERT,
+    ChangeKind.DELETED_FROM_TABLE, ChangeKind.INLINED_DELETE,
 )  # fmt: skip
 _STATS = {
     "row_count": ("Rows", "Rows in the table"),
@@ -76,21 +85,21 @@ def catalog_rows(
 
 def catalog_table(adapter: DuckLakeAdapter, relation: BaseRelation) -> CatalogTable | None:
     """What is known of one relation; None if there is none."""
-    database = relation.database or ""
+    database = adapter.known(relation.database)
     reader = adapter.handle.reader(database)
     name = QualifiedName(relation.schema or "", relation.identifier or "")
-    table, view = reader.find_table(name), reader.find_view(name)
-    if table is None and view is None:
+    if find_schema(reader, name.schema) is None:
         return None
-    if table is not None:
+    if (table := reader.find_table(name)) is not None:
         columns = [(c.name, shown_type(c).simpleString(), c.comment) for c in table.columns]
         stats = _stats(adapter, reader, database, table)
         comment, kind = table.comment, "table"
+    elif (view := reader.find_view(name)) is not None:
+        found = _columns_of_view(adapter, relation)
+        columns = [(c.name, c.dtype, view.tags.get(f"comment.{c.name}")) for c in found]
+        stats, comment, kind = {}, view.comment, "view"
     else:
-        tags = view.tags if view is not None else {}
-        found = adapter.get_columns_in_relation(relation)
-        columns = [(c.name, c.dtype, tags.get(f"comment.{c.name}")) for c in found]
-        stats, comment, kind = {}, tags.get("comment"), "view"
+        return None
     return CatalogTable(
         metadata=TableMetadata(
             type=kind, schema=name.schema, name=name.name, database=database, comment=comment
@@ -101,6 +110,14 @@ def catalog_table(adapter: DuckLakeAdapter, relation: BaseRelation) -> CatalogTa
         },
         stats=stats,
     )
+
+
+def _columns_of_view(adapter: DuckLakeAdapter, view: BaseRelation) -> list[DuckLakeColumn]:
+    try:
+        return adapter.get_columns_in_relation(view)
+    except DbtDatabaseError as error:  # one that stands for nothing any more keeps no other out
+        fire_event(AdapterEventWarning(base_msg=f"The columns of {view} are left out: {error}"))
+        return []
 
 
 def _stats(
@@ -130,28 +147,31 @@ def _stats(
 def last_changes(
     adapter: DuckLakeAdapter, sources: Iterable[BaseRelation]
 ) -> dict[BaseRelation, datetime.datetime]:
-    """When each table was last changed by a snapshot."""
+    """When rows of each table were last changed by a snapshot: upkeep brings no news."""
     found: dict[BaseRelation, datetime.datetime] = {}
     histories: dict[str, dict[int, list[datetime.datetime]]] = {}
     for source in sources:
-        database = source.database or ""
+        database = adapter.known(source.database)
         reader = adapter.handle.reader(database)
-        table = reader.find_table(QualifiedName(source.schema or "", source.identifier or ""))
+        name = QualifiedName(source.schema or "", source.identifier or "")
+        table = reader.find_table(name) if find_schema(reader, name.schema) else None
         if table is None:
             continue
         if database not in histories:
-            histories[database] = _history(adapter, database)
+            histories[database] = _history(adapter, database, _OF_ROWS)
         times = histories[database].get(table.id, [])
         if times:
             found[source] = max(times)
     return found
 
 
-def _history(adapter: DuckLakeAdapter, database: str) -> dict[int, list[datetime.datetime]]:
-    """The times of the snapshots that changed a table, by table id."""
+def _history(
+    adapter: DuckLakeAdapter, database: str, kinds: Container[ChangeKind] = frozenset(ChangeKind)
+) -> dict[int, list[datetime.datetime]]:
+    """The times of the snapshots that changed a table in one of these ways, by table id."""
     times: defaultdict[int, list[datetime.datetime]] = defaultdict(list)
     for commit in adapter.handle.catalog(database).commits():
-        for target in {change.target for change in commit.changes}:
+        for target in {change.target for change in commit.changes if change.kind in kinds}:
             if isinstance(target, int):
                 times[target].append(commit.snapshot.time)
     return times

@@ -12,7 +12,7 @@ from dbt.adapters.exceptions.connection import FailedToConnectError
 from dbt_common.exceptions import DbtRuntimeError
 
 from ducklake_spark import Lake
-from ducklake_spark.catalog import Catalog, LakeReader
+from ducklake_spark.catalog import Catalog, CommitNote, LakeReader
 from ducklake_spark.errors import DuckLakeError
 from ducklake_spark.session import Session
 
@@ -93,8 +93,9 @@ class Engine:
 class Handle:
     """One connection: Spark is started by the first statement, not by a look at the catalog."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, note: Callable[[], CommitNote]) -> None:
         self._engine = engine
+        self._note = note
         self._lake: Lake | None = None
         self._in_transaction = False
         self._cancelled = False
@@ -107,6 +108,7 @@ class Handle:
             self._lake = self._engine.lake()
             if self._in_transaction:
                 self._lake.begin()
+        self._lake.describe_commits(self._note())
         return self._lake
 
     def reader(self, database: str) -> LakeReader:
@@ -134,14 +136,15 @@ class Handle:
         if self._lake is not None:
             self._lake.begin()
 
-    def commit(self, message: str | None = None, extra_info: str | None = None) -> int | None:
+    def commit(self) -> int | None:
         """Commit; the id of the snapshot, if there is a new one."""
         self._in_transaction = False
         if self._lake is None or not self._lake.in_transaction:
             return None
         self._go_on()
         waiting, self._waiting = self._waiting, []
-        results = self._lake.commit(message=message, extra_info=extra_info)
+        note = self._note()
+        results = self._lake.commit(message=note.message, extra_info=note.extra_info)
         new = [result.snapshot_id for result in results if result.is_new]
         for tell in waiting if new else ():
             tell(new[-1])

@@ -27,10 +27,11 @@ from dbt_common.events.functions import fire_event
 from dbt_common.events.types import Note
 from dbt_common.exceptions import DbtRuntimeError
 
+from ducklake_spark.catalog import find_schema
 from ducklake_spark.doctor import examine
 from ducklake_spark.report import write_report
 from ducklake_spark.scan import shown_type
-from ducklake_spark.spec.names import QualifiedName, fold, split_identifier
+from ducklake_spark.spec.names import QualifiedName, split_identifier
 from ducklake_spark.sql import Alterations, alterations
 
 if TYPE_CHECKING:
@@ -155,7 +156,8 @@ class DuckLakeAdapter(SQLAdapter):
         handle: Handle = self.connections.get_thread_connection().handle
         return handle
 
-    def _known(self, database: str | None) -> str:
+    def known(self, database: str | None) -> str:
+        """The name of a lake of the profile; an error if it is not one."""
         # dbt asks for the schemas of a database by its rendered name.
         name = split_identifier(database)[0] if database else ""
         if not self.handle.knows(name):
@@ -166,34 +168,34 @@ class DuckLakeAdapter(SQLAdapter):
         return name
 
     def list_schemas(self, database: str) -> list[str]:
-        reader = self.handle.reader(self._known(database))
+        reader = self.handle.reader(self.known(database))
         return [schema.name for schema in reader.schemas()]
 
     @available.parse(lambda *a, **k: False)
     def check_schema_exists(self, database: str, schema: str) -> bool:
-        return fold(schema) in map(fold, self.list_schemas(database))
+        return find_schema(self.handle.reader(self.known(database)), schema) is not None
 
     def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
-        database, schema = self._known(schema_relation.database), schema_relation.schema or ""
+        database, schema = self.known(schema_relation.database), schema_relation.schema or ""
         reader = self.handle.reader(database)
-        names = {fold(found.name): found.name for found in reader.schemas()}
-        if fold(schema) not in names:
+        known = find_schema(reader, schema)
+        if known is None:
             return []
-        known = names[fold(schema)]
-        found = [(entry.name.name, "table") for entry in reader.tables(known)]
-        found += [(view.name.name, "view") for view in reader.views(known)]
-        found += [(macro.name.name, "function") for macro in reader.macros(known)]
+        # A macro may have the name of a table, which is what dbt then means.
+        found = {macro.name.name: "function" for macro in reader.macros(known.name)}
+        found |= {view.name.name: "view" for view in reader.views(known.name)}
+        found |= {entry.name.name: "table" for entry in reader.tables(known.name)}
         return [
             self.Relation.create(
-                database=database, schema=known, identifier=name, type=RelationType(kind)
+                database=database, schema=known.name, identifier=name, type=RelationType(kind)
             )
-            for name, kind in found
+            for name, kind in found.items()
         ]
 
     @available
     def newest_snapshot(self, relation: BaseRelation) -> int:
         """The id of the newest snapshot of the lake that a relation is in."""
-        return self.handle.catalog(self._known(relation.database)).at().snapshot.id
+        return self.handle.catalog(self.known(relation.database)).at().snapshot.id
 
     @available.parse_list
     def get_columns_in_relation(self, relation: BaseRelation) -> list[DuckLakeColumn]:
@@ -201,7 +203,7 @@ class DuckLakeAdapter(SQLAdapter):
             return self._columns_of(f"select * from {relation.render()}")
         reader = self.handle.reader(relation.database or "")
         name = QualifiedName(relation.schema, relation.identifier or "")
-        if fold(name.schema) not in (fold(schema.name) for schema in reader.schemas()):
+        if find_schema(reader, name.schema) is None:
             return []
         table = reader.find_table(name)
         if table is not None:
@@ -232,7 +234,7 @@ class DuckLakeAdapter(SQLAdapter):
 
     def _alterations(self, source: BaseRelation, target: BaseRelation) -> Alterations:
         rows = self.handle.lake.sql(f"select * from {source.render()}").schema
-        reader = self.handle.reader(self._known(target.database))
+        reader = self.handle.reader(self.known(target.database))
         name = QualifiedName(target.schema or "", target.identifier or "")
         return alterations(reader.table(name), rows)
 
@@ -306,7 +308,7 @@ class DuckLakeAdapter(SQLAdapter):
     @available.parse(lambda *a, **k: "")
     def write_report(self, path: str, database: str | None = None) -> str:
         """Write the page about the target's lake, or another of the profile; its path."""
-        catalog = self.handle.catalog(database or self.config.credentials.database)
+        catalog = self.handle.catalog(self.known(database or self.config.credentials.database))
         return str(write_report(catalog, path))
 
     # --- rows that come from this process ---

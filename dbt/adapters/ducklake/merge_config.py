@@ -192,7 +192,7 @@ def _mode(found: Configs, details: str) -> str:
     if mode not in _MODES:
         found.wrong(f"mode must be one of {', '.join(_MODES)}, not {mode!r}")
     elif mode != "explicit" and found.values.get(details):
-        found.wrong(f"{details} says which columns, and mode {mode} says all: remove one of the two")
+        found.wrong(f"{details} goes with mode explicit only, not with {mode}")
     return mode
 
 

@@ -12,7 +12,7 @@ from dbt.adapters.ducklake.cursor import Cursor
 from ducklake_spark.cli.output import table_text
 from ducklake_spark.spec.names import split_identifier
 from ducklake_spark.spec.sizes import count_text
-from ducklake_spark.sql import call_text
+from ducklake_spark.sql import PROCEDURES
 
 
 def operation_sql(
@@ -31,7 +31,7 @@ def operation_sql(
         *outer, name = split_identifier(str(table))
         if len(outer) < 2:
             given |= {"schema": outer[0] if outer else target.schema, "table_name": name}
-    return call_text(database or target.database, procedure, given)
+    return PROCEDURES[procedure].signature.call_text(database or target.database, given)
 
 
 def operation_text(procedure: str, cursor: Cursor) -> str:

@@ -13,9 +13,12 @@
   {{ run_hooks(pre_hooks, inside_transaction=True) }}
 
   {%- set types = ducklake__seed_types(agate_table) -%}
+  {%- set query = ducklake__seed_query(agate_table, types) -%}
   {%- set replaced = existing_relation is none or should_full_refresh()
-      or ducklake__has_other_columns(existing_relation, types) -%}
-  {%- set query = ducklake__seed_query(agate_table, types) %}
+      or ducklake__has_other_columns(existing_relation, query) -%}
+  {%- if not replaced -%}
+    {% do ducklake__apply_layout(target_relation) %}
+  {%- endif %}
   {% call statement('main') -%}
     {%- if replaced %}
       create or replace table {{ target_relation.render() }} {{ ducklake__layout_clauses() }} as {{ query }}
@@ -47,10 +50,10 @@
 
 
 {#- A file may change: its decimals would be cut to fit a column that was made for integers. -#}
-{% macro ducklake__has_other_columns(relation, types) -%}
+{% macro ducklake__has_other_columns(relation, query) -%}
   {%- set wanted, there = {}, {} -%}
-  {%- for name, type in types.items() -%}
-    {% do wanted.update({name | lower: api.Column.translate_type(type) | lower}) %}
+  {%- for column in adapter.get_column_schema_from_query(query) -%}
+    {% do wanted.update({column.name | lower: column.dtype}) %}
   {%- endfor -%}
   {%- for column in adapter.get_columns_in_relation(relation) -%}
     {% do there.update({column.name | lower: column.dtype}) %}

@@ -1,5 +1,5 @@
 {#- The history of the lake. -#}
-{% macro ducklake_snapshots(database=none) -%}
+{% macro ducklake_snapshots(dry_run=false, database=none) -%}
   {{ return(ducklake_operation('snapshots', {}, database)) }}
 {%- endmacro %}
 

@@ -9,8 +9,8 @@
 {%- endmacro %}
 
 
-{#- The options that are set. -#}
-{% macro ducklake_options(table_name=none, schema=none, database=none) -%}
+{#- The options that are set. Like all that only look, it takes a dry_run and has no use for it. -#}
+{% macro ducklake_options(table_name=none, schema=none, dry_run=false, database=none) -%}
   {{ return(ducklake_operation('options', {'table_name': table_name, 'schema': schema}, database)) }}
 {%- endmacro %}
 

@@ -1,6 +1,7 @@
 {#- The tables and the room they take. -#}
 {% macro ducklake_table_info(
-  table_name=none, schema=none, snapshot_version=none, snapshot_time=none, database=none
+  table_name=none, schema=none, snapshot_version=none, snapshot_time=none, dry_run=false,
+  database=none
 ) -%}
   {{ return(ducklake_operation('table_info', {
     'table_name': table_name, 'schema': schema, 'snapshot_version': snapshot_version,
@@ -11,7 +12,7 @@
 
 {#- The data files of a table. -#}
 {% macro ducklake_list_files(
-  table_name, schema=none, snapshot_version=none, snapshot_time=none, database=none
+  table_name, schema=none, snapshot_version=none, snapshot_time=none, dry_run=false, database=none
 ) -%}
   {{ return(ducklake_operation('list_files', {
     'table_name': table_name, 'schema': schema, 'snapshot_version': snapshot_version,

@@ -35,13 +35,13 @@
     {% call statement('new_rows', language=model['language']) -%}
       {{ create_table_as(True, temp_relation, model['compiled_code'], model['language']) }}
     {%- endcall %}
-    {% do ducklake__apply_layout(target_relation) %}
     {% set contract = config.get('contract') %}
     {#- With `fail` a wider type is one of the changes that fail. -#}
     {% if on_schema_change != 'fail' and not (contract and contract.enforced) %}
       {% do adapter.expand_target_column_types(from_relation=temp_relation, to_relation=target_relation) %}
     {% endif %}
     {% set dest_columns = process_schema_changes(on_schema_change, temp_relation, existing_relation) %}
+    {% do ducklake__apply_layout(target_relation) %}
     {% if not dest_columns %}
       {% set dest_columns = adapter.get_columns_in_relation(existing_relation) %}
     {% endif %}

@@ -10,5 +10,13 @@
 {#- Types have been seen to: those that still differ hold all that the new ones do. -#}
 {% macro ducklake__sync_column_schemas(on_schema_change, target_relation, schema_changes_dict) -%}
   {% do schema_changes_dict.update({'new_target_types': []}) %}
-  {% do default__sync_column_schemas(on_schema_change, target_relation, schema_changes_dict) %}
+  {%- set gone = schema_changes_dict['target_not_in_source'] -%}
+  {%- if on_schema_change == 'sync_all_columns' and gone -%}
+    {#- A column that the layout is by must be there, and one that goes must not be in it. -#}
+    {% do default__sync_column_schemas('append_new_columns', target_relation, schema_changes_dict) %}
+    {% do ducklake__apply_layout(target_relation) %}
+    {% do alter_relation_add_remove_columns(target_relation, none, gone) %}
+  {%- else -%}
+    {% do default__sync_column_schemas(on_schema_change, target_relation, schema_changes_dict) %}
+  {%- endif -%}
 {%- endmacro %}

@@ -25,6 +25,7 @@
     {% set staging_relation = build_snapshot_staging_table(strategy, sql, target_relation) %}
     {% do adapter.expand_target_column_types(from_relation=staging_relation, to_relation=target_relation) %}
     {% set final_sql = ducklake__snapshot_changes(strategy, staging_relation, target_relation) %}
+    {% do ducklake__apply_layout(target_relation) %}
   {% endif %}
 
   {{ check_time_data_types(selected_sql) }}
