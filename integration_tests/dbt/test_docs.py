@@ -23,6 +23,7 @@ from dbt.tests.adapter.persist_docs.test_persist_docs import (
     BasePersistDocsQuotedColumnCaseSensitive,
     BasePersistDocsQuotedDescriptionNotAppliedOnMismatch,
 )
+from dbt.tests.util import run_dbt
 
 
 class TestPersistDocs(BasePersistDocs):
@@ -149,3 +150,25 @@ class _SingleCatalog:
         return True
 
     __hash__ = None  # type: ignore[assignment]
+
+
+class TestWhatIsGone:
+    """A schema that is not there yet and a view of a table that is gone keep nothing else out."""
+
+    sparks_own = ("broken",)
+
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        return {
+            "kept.sql": "{{ config(materialized='table') }} select 1 as id",
+            "broken.sql": "select * from lake.{{ schema }}.lost",
+            "sources.yml": "sources: [{name: far, schema: not_there, tables: [{name: t}]}]",
+        }
+
+    def test_the_others_are_there(self, project: Any) -> None:
+        project.run_sql("create table {schema}.lost as select 1 as x")
+        run_dbt(["run"])
+        project.run_sql("drop table {schema}.lost")
+        catalog = run_dbt(["docs", "generate"])
+        assert catalog.errors is None
+        assert {node.partition(".")[2] for node in catalog.nodes} >= {"test.kept"}

@@ -79,6 +79,13 @@ class TestOperations:
         found = {row[0]: row[2:] for row in _table(_operation("ducklake_options"))}
         assert found["target_file_size"] == ["10000000", "GLOBAL", "NULL"]
 
+    def test_an_option_is_taken_away(self, project: Any) -> None:
+        option = "option: expire_older_than"
+        _operation("ducklake_set_option", f"{{{option}, value: 9 days}}")
+        assert ["expire_older_than"] in [row[:1] for row in _table(_operation("ducklake_options"))]
+        _operation("ducklake_set_option", f"{{{option}, value: null}}")
+        assert "expire_older_than" not in _operation("ducklake_options")
+
     def test_a_dry_run_shows_what_would_go(self, project: Any) -> None:
         before = _operation("ducklake_snapshots")
         planned = _operation("ducklake_expire", "{older_than: 0 days, dry_run: true}")
@@ -112,6 +119,7 @@ class TestOperations:
             ("ducklake_rollback", "{snapshot_version: 9999}", "9999"),
             ("ducklake_set_option", "{option: nope, value: 1}", "nope"),
             ("ducklake_table_info", "{database: nope}", "nope"),
+            ("ducklake_report", "{database: nope}", "There is no lake 'nope' in the profile"),
         ],
     )
     def test_nonsense_is_refused(
@@ -123,6 +131,8 @@ class TestOperations:
         """Each macro gives a CALL that its procedure understands."""
         assert _table(_operation("ducklake_create_indexes", "{dry_run: true}")) == []
         for name in ("rewrite_data_files", "flush_inlined_data", "checkpoint"):
+            assert f"{name}: " in _operation(f"ducklake_{name}", "{dry_run: true}")
+        for name in ("options", "snapshots", "table_info", "verify"):
             assert f"{name}: " in _operation(f"ducklake_{name}", "{dry_run: true}")
         for name in ("cleanup_old_files", "delete_orphaned_files"):
             assert f"{name}: " in _operation(f"ducklake_{name}", "{dry_run: true}")

@@ -108,6 +108,11 @@ def test_a_profile(
     assert capsys.readouterr().out.startswith("c\n11\n")
     assert main(["sql", *arguments, "DELETE FROM other.u"]) == 1
     assert "read-only" in capsys.readouterr().err
+    there = ["--profiles-dir", str(tmp_path), "--format", "csv", "--database", "OTHER"]
+    assert main(["tables", *there]) == 0
+    assert capsys.readouterr().out == "schema,name,kind\nmain,u,table\n"
+    assert main(["sql", *there, *on_spark(), "SELECT b, a FROM u, mine.marts.t WHERE a > 1"]) == 0
+    assert capsys.readouterr().out.startswith("b,a\n6,5\n")
     with Oracle(lake) as duck:
         assert duck.rows("SELECT author FROM lake.snapshots() ORDER BY ALL DESC LIMIT 1") == [
             ("someone",)

@@ -171,6 +171,7 @@ def test_schemas(on: SqlLake) -> None:
     with pytest.raises(DuckLakeError, match="s1"):
         on.run("DROP SCHEMA s1")
     on.run("DROP SCHEMA s1 CASCADE", "DROP SCHEMA IF EXISTS s1", "DROP SCHEMA lake.`s 2` CASCADE")
+    on.run("ALTER TABLE IF EXISTS s1.gone ADD COLUMN a INT", "DROP VIEW IF EXISTS s1.gone")
     assert on.rows("SHOW SCHEMAS") == [("main",)]
 
 

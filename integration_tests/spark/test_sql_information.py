@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -72,6 +73,32 @@ def on(session: Session, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
 )  # fmt: skip
 def test_what_is_there(on: SqlLake, statement: str, expected: list[tuple[object, ...]]) -> None:
     assert on.rows(statement) == sorted(expected, key=repr)
+
+
+@pytest.fixture
+def of_spark(on: SqlLake) -> Iterator[str]:
+    """A table of Spark's own beside the lake's."""
+    on.lake.session.spark.sql(
+        "CREATE TABLE default.of_spark (x INT COMMENT 'theirs') USING parquet"
+    )
+    yield "of_spark"
+    on.lake.session.spark.sql("DROP TABLE default.of_spark")
+
+
+@pytest.mark.parametrize(
+    ("statement", "shown"),
+    [
+        ("SHOW COLUMNS IN {}", "'x'"),
+        ("SHOW CREATE TABLE {}", "USING parquet"),
+        ("SHOW TBLPROPERTIES default.{}", "transient_lastDdlTime|^$"),
+        ("SHOW TABLES IN default", "of_spark"),
+        ("DESCRIBE {}", "theirs"),
+    ],
+)
+def test_what_is_sparks_own_is_shown_by_spark(
+    on: SqlLake, of_spark: str, statement: str, shown: str
+) -> None:
+    assert re.search(shown, "".join(map(str, on.rows(statement.format(of_spark)))))
 
 
 def test_describe_extended(on: SqlLake) -> None:
@@ -211,6 +238,24 @@ def test_options_in_force_are_the_narrowest(on: SqlLake) -> None:
     }
     on.lake.rollback()
     assert list(found.values()) == [[("1",), ("2",), ("3",)], [("1",)], [("2",)], [("3",)]]
+
+
+def test_the_table_of_a_feed_is_found_as_others_are(on: SqlLake) -> None:
+    rows = [(1, "x"), (2, "y")]
+    for given in ("'s.parts', 0, 99", "'lake.s.parts', 0, 99", "'parts', 0, 99, schema => 's'"):
+        given = given.replace("99", str(on.lake.reader().snapshot.id))
+        assert on.rows(f"SELECT a, b FROM lake.table_insertions({given})") == rows
+    on.run("USE lake.s")
+    try:
+        found = on.rows("SELECT count(*) FROM lake.table_changes('parts', 0, current_timestamp())")
+    finally:
+        on.run("USE lake.main")
+    assert found == [(2,)]
+
+
+def test_a_view_as_a_frame(on: SqlLake) -> None:
+    assert on.lake.table("v").columns == ["id", "g"]
+    assert on.lake.table("lake.main.v").count() == TIMES * 10
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from ducklake_spark.catalog import CommitNote
 from ducklake_spark.errors import (
     CommitConflictError,
+    CommitMessageRequiredError,
     DuckLakeError,
     ReadOnlyError,
     StatementError,
@@ -209,6 +211,20 @@ def test_commit_messages_by_call(on: SqlLake) -> None:
     newest = on.run("COMMIT").snapshot_id
     query = f"SELECT author, commit_message FROM lake.snapshots() WHERE snapshot_id = {newest}"
     assert on.same(query) == [("me", "gone")]
+
+
+def test_a_lake_that_asks_for_messages(on: SqlLake) -> None:
+    on.lake.sql("CALL lake.set_option('require_commit_message', true)")
+    with pytest.raises(CommitMessageRequiredError):
+        on.run("DELETE FROM t")
+    on.lake.describe_commits(CommitNote(message="of all", extra_info="{}"))
+    newest = on.run("DELETE FROM t").snapshot_id
+    on.lake.sql("CALL lake.set_option('require_commit_message', false)")
+    query = (
+        "SELECT commit_message, commit_extra_info FROM lake.snapshots() "
+        f"WHERE snapshot_id = {newest}"
+    )
+    assert on.same(query) == [("of all", "{}")]
 
 
 def test_two_lakes(on: SqlLake, tmp_path: Path) -> None:

@@ -339,6 +339,7 @@ def test_a_command_of_sparks_with_a_query(command: str, query: str) -> None:
         ("COMMENT ON t IS 'x'", "TABLE, VIEW or COLUMN"),
         ("COMMENT ON TABLE t IS x", "a text in quotes"),
         ("INSERT INTO", "a table"),
+        ("INSERT OVERWRITE INTO t SELECT 1", "a table and found 'INTO'"),
         ("INSERT INTO t (a, b) ", "a query or VALUES"),
         ("INSERT INTO t PARTITION a SELECT 1", r"\("),
         ("UPDATE t", "SET"),

@@ -38,8 +38,8 @@ class DuckLakeCredentials(Credentials):
     metadata_schema: str | None = None
     spark_master: str = "local[*]"
     spark_remote: str | None = None
-    spark_config: dict[str, Any] | None = field(default_factory=dict)
-    attach: list[dict[str, Any]] | None = field(default_factory=list)
+    spark_config: dict[str, Any] = field(default_factory=dict)
+    attach: list[dict[str, Any]] = field(default_factory=list)
     author: str | None = None
 
     @classmethod
@@ -89,13 +89,13 @@ class DuckLakeCredentials(Credentials):
     def attached(self) -> list[Attached]:
         """The lakes beside the profile's own."""
         try:
-            return [parse_attached(other) for other in self.attach or ()]
+            return [parse_attached(other) for other in self.attach]
         except ConfigError as error:
             raise DbtRuntimeError(str(error)) from error
 
     @property
     def spark_settings(self) -> SparkSettings:
-        config = {key: _text(value) for key, value in (self.spark_config or {}).items()}
+        config = {key: _text(value) for key, value in self.spark_config.items()}
         return SparkSettings(self.spark_master, self.spark_remote, config)
 
     def _connection_keys(self) -> tuple[str, ...]:
