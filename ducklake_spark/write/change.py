@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ducklake_spark.catalog import Name, Transaction
-from ducklake_spark.errors import InvalidDefinitionError
+from ducklake_spark.errors import InvalidDefinitionError, QueryError
 from ducklake_spark.scan import PLACE, ROW_ID, read_rows
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import DataFile, Table
@@ -277,9 +277,17 @@ def _stage_updated(
     if not table.partition_fields:  # each task makes a file
         rows = rows.coalesce(ceil(count / _ROWS_PER_FILE))
     old, new = rows.where(F.col(ROW_ID).isNotNull()), rows.where(F.col(ROW_ID).isNull())
+    before = len(staged)
     staged.append(stage(old, table, options, with_row_ids=True))
     if tx.changes.seen(table).added:
         staged.append(stage(new.drop(ROW_ID), table, options))
+    written = sum(files.record_count for files in staged[before:])
+    if written != count:
+        raise QueryError(
+            f"Spark wrote {written} rows of {table.name} anew, and {count} are to be changed. "
+            "Nothing was changed.",
+            hint="Run it again; where the new values come from must be the same at every look.",
+        )
 
 
 def _add(tx: Transaction, table: Table, staged: Sequence[StagedFiles]) -> None:

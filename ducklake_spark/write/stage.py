@@ -6,7 +6,7 @@ commit; if the commit does not land, the folder can go.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -103,23 +103,21 @@ def stage(
     folder = table.location + name
     try:
         if with_row_ids:
-            write_with_row_ids(rows, table, folder, partition_columns, options)
+            paths = write_with_row_ids(rows, table, folder, partition_columns, options)
+            # With a start of their own, DuckDB's merge takes them for neighbours of other files and
+            # numbers their rows anew.
+            files = [replace(f, takes_row_ids=False) for f in _described(table, name, paths)]
         else:
             _write(rows, folder, partition_columns, options)
             _refuse_unseen(table, folder)
-        mapping = None if with_row_ids else mapping_of(table)
-        files = _described(table, name, mapping)
-        if not with_row_ids:
+            mapping = mapping_of(table)
+            files = _described(table, name, _parquet_in(folder), mapping)
             schema = rows.drop(*partition_columns).schema
             if refitted(frame.sparkSession, schema, table, folder, files, options):
-                files = _described(table, name, mapping)
+                files = _described(table, name, _parquet_in(folder), mapping)
         if files and seen is not None:  # of nothing Spark keeps no counts
             _refuse_nulls(seen.get, table)
             files = [_with_nan(file, seen.get) for file in files]
-        if with_row_ids:
-            # With a start of their own, DuckDB's merge takes them for neighbours of other files and
-            # numbers their rows anew.
-            files = [replace(file, takes_row_ids=False) for file in files]
         if partition_columns:
             files = _moved(table, files, options)
     except BaseException:
@@ -198,11 +196,18 @@ def _with_nan(file: NewDataFile, counts: Mapping[str, int]) -> NewDataFile:
     return replace(file, stats=tuple(stats))
 
 
-def _described(table: Table, folder: str, mapping: NameMapping | None) -> Sequence[NewDataFile]:
-    paths = [path for path in list_files(table.location + folder) if path.endswith(".parquet")]
+def _parquet_in(folder: str) -> list[str]:
+    """What Spark's own writer left in a folder, which has nothing of tasks that failed."""
+    return [folder + path for path in list_files(folder) if path.endswith(".parquet")]
+
+
+def _described(
+    table: Table, folder: str, paths: Iterable[str], mapping: NameMapping | None = None
+) -> list[NewDataFile]:
+    """These files of the folder, and no others: failed attempts of a task may have left some."""
 
     def describe(path: str) -> NewDataFile:
-        stored = StoredPath(folder + path)
+        stored = StoredPath(folder + path.removeprefix(table.location + folder))
         new = describe_file(table.location, stored, table.columns)
         if new.record_count == 0:
             return new

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import random
+import shutil
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ducklake_spark.errors import InvalidDefinitionError
+from ducklake_spark.catalog import Field
+from ducklake_spark.errors import InvalidDefinitionError, QueryError
 from ducklake_spark.scan import ROW_ID, read_table
 from ducklake_spark.session import Session
 from ducklake_spark.write import Clause, append, change, merge, update
+from ducklake_spark.write.row_ids import write_with_row_ids
 from support.lakes import LakeAddress, file_lake
 from support.oracle import Oracle
 
@@ -172,3 +177,37 @@ def test_updated_rows_keep_their_ids_when_duckdb_merges_their_file(
         before = duck_rows(duck, duck.snapshots()[-1])
         assert duck.rows("CALL ducklake_merge_adjacent_files('lake')") == [("main", "t", 2, 1)]
         assert duck_rows(duck, duck.snapshots()[-1]) == before
+
+
+@pytest.mark.parametrize(("keys", "lost"), [((), False), (("id",), False), ((), True)])
+def test_the_new_rows_are_those_of_the_tasks_that_succeeded_and_all_of_them(
+    lake: LakeAddress,
+    session: Session,
+    monkeypatch: pytest.MonkeyPatch,
+    keys: tuple[str, ...],
+    lost: bool,
+) -> None:
+    def write(*arguments: Any) -> dict[str, tuple[object, ...]]:
+        written = write_with_row_ids(*arguments)
+        path = next(iter(written))
+        shutil.copy(path, path.replace(".parquet", "-failed.parquet"))  # of another attempt
+        return {} if lost else written
+
+    monkeypatch.setattr(sys.modules["ducklake_spark.write.stage"], "write_with_row_ids", write)
+    with lake.open() as catalog:
+        with catalog.transaction() as tx:
+            fields = [Field("id", "int64"), Field("v", "int32")]
+            tx.create_table("t", fields, partitioned_by=keys)
+            append(tx, "t", session.spark.sql("SELECT id, 0 AS v FROM range(3)"))
+        before = catalog.snapshot()
+        if lost:
+            with pytest.raises(QueryError, match="0 rows"), catalog.transaction() as tx:
+                update(session, tx, "t", {"v": "1"})
+            assert catalog.snapshot() == before
+        else:
+            with catalog.transaction() as tx:
+                update(session, tx, "t", {"v": "1"})
+    with Oracle(lake) as duck:
+        assert duck.rows("SELECT id, v FROM t ORDER BY id") == [
+            (i, int(not lost)) for i in range(3)
+        ]
