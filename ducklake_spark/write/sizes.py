@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from math import ceil
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructType
+from pyspark.sql import types as T
 
 from ducklake_spark.spec.model import NewDataFile, Table
 from ducklake_spark.storage.filesystem import remove_file
@@ -28,7 +28,7 @@ _SMALL = 4 * 1024 * 1024
 
 def refitted(
     spark: SparkSession,
-    schema: StructType,
+    schema: T.StructType,
     table: Table,
     folder: str,
     files: Sequence[NewDataFile],
@@ -41,9 +41,12 @@ def refitted(
     joinable = () if table.partition_fields else files
     small = [file for file in joinable if file.file_size_bytes < min(_SMALL, target // 2)]
 
+    # A column may come from a file with field ids and bring them along; these files have none.
+    bare = _bare(schema)
+
     def again(members: Sequence[NewDataFile]) -> DataFrame:
         paths = [hadoop_path(file.path.under(table.location)) for file in members]
-        return spark.read.schema(schema).parquet(*(_GLOB.sub(r"\\\1", path) for path in paths))
+        return spark.read.schema(bare).parquet(*(_GLOB.sub(r"\\\1", path) for path in paths))
 
     def replace(members: Sequence[NewDataFile], frame: DataFrame, most: int) -> None:
         writer = frame.write.options(**writer_options(options)).mode("append")
@@ -59,3 +62,23 @@ def refitted(
         pieces = ceil(file.file_size_bytes / target)
         replace([file], again([file]), ceil(file.record_count / pieces))
     return len(small) > _FEW or bool(large)
+
+
+def _bare(schema: T.StructType) -> T.StructType:
+    """The schema without metadata at any depth."""
+    return T.StructType(
+        [T.StructField(f.name, _bare_type(f.dataType), f.nullable) for f in schema.fields]
+    )
+
+
+def _bare_type(kind: T.DataType) -> T.DataType:
+    match kind:
+        case T.StructType():
+            return _bare(kind)
+        case T.ArrayType():
+            return T.ArrayType(_bare_type(kind.elementType), kind.containsNull)
+        case T.MapType():
+            key, value = _bare_type(kind.keyType), _bare_type(kind.valueType)
+            return T.MapType(key, value, kind.valueContainsNull)
+        case _:
+            return kind

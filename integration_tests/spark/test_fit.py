@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ducklake_spark import Lake
 from ducklake_spark.catalog import Field
 from ducklake_spark.errors import InvalidDefinitionError, NotFoundError
 from ducklake_spark.session import Session
@@ -112,6 +113,21 @@ def test_many_small_tasks_and_one_large_one_make_files_of_the_target_size(
         assert duck.rows('SELECT count(*), count(DISTINCT id), sum(id) FROM "odd [dir] {t}"') == [
             (60_300, 60_000, sum(range(300)) + sum(range(60_000)))
         ]
+
+
+def test_rows_of_duckdbs_files_make_files_of_the_target_size(
+    lake: LakeAddress, session: Session
+) -> None:
+    """Those have field ids at every level, and what Spark writes of them has none."""
+    with Oracle(lake) as duck:
+        duck.run("CALL lake.set_option('data_inlining_row_limit', 0)")
+        duck.run("CREATE TABLE d AS SELECT i, {'x': i} AS s, [{'y': i}] AS l FROM range(10) r(i)")
+    with Lake.open(lake.catalog, spark=session.spark) as opened:
+        outcome = opened.execute("CREATE TABLE t AS SELECT /*+ REPARTITION(10) */ * FROM d").outcome
+        assert outcome is not None
+        assert outcome.files == 1
+    with Oracle(lake) as duck:
+        assert duck.rows("FROM t ORDER BY i") == duck.rows("FROM d ORDER BY i")
 
 
 def test_a_large_partition_is_in_files_of_the_target_size(
