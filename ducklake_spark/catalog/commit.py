@@ -63,7 +63,7 @@ class CommitResult:
     """How a commit ended. Without changes it made no snapshot, and names the one it saw.
 
     `ids` gives the committed ids of what the transaction knew under ids below zero;
-    `superseded_files` are staged delete files that were written again and can go.
+    `superseded_files` are staged delete files that others took the place of and that can go.
     """
 
     snapshot_id: int
@@ -80,11 +80,13 @@ def commit_changes(
     changes: LocalChanges,
     note: CommitNote,
     settings: CommitSettings,
+    staging: Staging,
 ) -> CommitResult:
     """Commit, retrying while others are merely faster; raises a CommitError otherwise."""
     if changes.is_empty:
-        return CommitResult(base.id, is_new=False)
-    return _Commit(store, facts, base, changes, note, settings).run()
+        superseded = staging.superseded(changes)
+        return CommitResult(base.id, is_new=False, superseded_files=superseded)
+    return _Commit(store, facts, base, changes, note, settings, staging).run()
 
 
 # How long a transaction may stay undecided before its session is ended by force.
@@ -115,7 +117,7 @@ class _Commit:
     changes: LocalChanges
     note: CommitNote
     settings: CommitSettings
-    staging: Staging = field(default_factory=Staging)
+    staging: Staging
 
     def run(self) -> CommitResult:
         deadline = time.monotonic() + self.settings.give_up_after_s
@@ -154,7 +156,7 @@ class _Commit:
                 raise _ContendedError from error
         if progress.snapshot is None:  # options only
             return CommitResult(self.base.id, is_new=False, attempts=number, ids=batch.ids)
-        superseded = tuple(p.under(t.location) for t, p in self.staging.superseded)
+        superseded = self.staging.superseded(self.changes)
         return CommitResult(batch.snapshot_id, True, number, batch.ids, superseded)
 
     @contextmanager

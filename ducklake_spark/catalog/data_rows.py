@@ -37,19 +37,34 @@ _DELETE_DELETE_FILE = delete(tables.delete_file).where(
 
 @dataclass(slots=True)
 class Staging:
-    """Delete files written again for this commit, by the object they replace."""
+    """The delete files of a transaction, with those that are written again for its commit."""
 
+    # By the data file, those that were written again.
     current: dict[int, StagedDelete] = field(default_factory=dict)
-    superseded: list[tuple[Table, StoredPath]] = field(default_factory=list)
+    # All there ever were, with their complete paths.
+    written: dict[StoredPath, str] = field(default_factory=dict)
+
+    def add(self, staged: StagedDelete, table: Table) -> None:
+        self.written[staged.path] = staged.path.under(table.location)
 
     def fit(self, key: int, staged: StagedDelete, snapshot_id: int, table: Table) -> StagedDelete:
         """The delete file as it must be for this snapshot; written at most once per snapshot."""
         latest = self.current.get(key, staged)
         if latest.snapshot_id in (None, snapshot_id):
             return latest
-        self.superseded.append((table, latest.path))
         self.current[key] = latest.written_for(snapshot_id)
+        self.add(self.current[key], table)
         return self.current[key]
+
+    def superseded(self, changes: LocalChanges) -> tuple[str, ...]:
+        """Those that a commit of the changes has no use for: others took their place, or the whole
+        data file ended."""
+        used = {
+            self.current.get(key, staged).path
+            for _, data in changes.written()
+            for key, staged in data.staged_deletes.items()
+        }
+        return tuple(path for stored, path in self.written.items() if stored not in used)
 
 
 def add_data(

@@ -110,6 +110,12 @@ class DataChanges:
         changed = self.added or self.ended or self.deletes or self.inlined_deletes
         return not (changed or self.compactions)
 
+    @property
+    def staged_deletes(self) -> dict[int, StagedDelete]:
+        """By the data file they are for."""
+        own = {i: file.delete for i, file in self.added.items() if file.delete}
+        return own | {i: delete.staged for i, delete in self.deletes.items()}
+
     def copy(self) -> DataChanges:
         return DataChanges(
             {key: replace(file) for key, file in self.added.items()},

@@ -8,6 +8,7 @@ from types import TracebackType
 
 from ducklake_spark.catalog.commit import CommitNote, CommitResult, commit_changes
 from ducklake_spark.catalog.compaction import Compaction
+from ducklake_spark.catalog.data_rows import Staging
 from ducklake_spark.catalog.define import Definer
 from ducklake_spark.catalog.local import LocalDelete, LocalFile, StagedDelete
 from ducklake_spark.catalog.options import Scope
@@ -45,6 +46,7 @@ class Transaction(Definer):
         self._facts = facts
         self._note = note
         self._settings = settings
+        self._staging = Staging()
 
     def __enter__(self) -> Transaction:
         return self
@@ -83,7 +85,13 @@ class Transaction(Definer):
         self._check_open()
         self._ended = "failed to commit"
         result = commit_changes(
-            self._store, self._facts, self.snapshot, self.changes, self._note, self._settings
+            self._store,
+            self._facts,
+            self.snapshot,
+            self.changes,
+            self._note,
+            self._settings,
+            self._staging,
         )
         self._ended = "committed"
         return result
@@ -92,6 +100,14 @@ class Transaction(Definer):
         """Forget the changes."""
         self._check_open()
         self._ended = "rolled back"
+
+    @property
+    def delete_files(self) -> list[str]:
+        """The complete paths of all delete files that were ever staged for it, in order.
+
+        Without a commit none of them is of use; after one, those that its result names are not.
+        """
+        return list(self._staging.written.values())
 
     @property
     def has_changes(self) -> bool:
@@ -147,6 +163,8 @@ class Transaction(Definer):
         changes = self.changes.of(target)
         changes.searched = True
         files = self._committed_files(target, deletes)
+        for staged in deletes.values():
+            self._staging.add(staged, target)
         for file_id, staged in deletes.items():
             own = changes.added.get(file_id)
             if own is not None:

@@ -10,22 +10,22 @@ both stay as they are.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 from pyspark.sql import functions as F
 
 from ducklake_spark.catalog import Catalog, SnapshotReader, Transaction
 from ducklake_spark.catalog.restore import Restoration, TablePair, of_lake, of_table, restore
-from ducklake_spark.errors import CommitUnknownError, ConfigError, RefusedError
+from ducklake_spark.errors import ConfigError, RefusedError
 from ducklake_spark.files import end_files
 from ducklake_spark.maintain.targets import named
 from ducklake_spark.scan import ROW_ID, read_rows
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import DataFile, InlinedRow, Table
 from ducklake_spark.spec.moments import Moment, moment_of, utc_now
+from ducklake_spark.storage.filesystem import remove_files
 from ducklake_spark.storage.listing import missing_files
-from ducklake_spark.write import StagedFiles, stage
+from ducklake_spark.write import StagedFiles, discarded_on_error, stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,19 +197,20 @@ def _carry_out(
     wanted: Restoration,
     data: list[_Data],
 ) -> None:
-    for table in data:
-        if table.pair.now is not None and table.pair.lives_on:
-            end_files(tx, table.pair.now, table.removed)
-            tx.delete_inlined(table.pair.now.name, [row.row_id for row in table.inlined_removed])
-    tables = restore(tx, wanted, then)
-    with _discarded_on_error() as staged:
+    with discarded_on_error(tx) as staged:
+        for table in data:
+            if table.pair.now is not None and table.pair.lives_on:
+                end_files(tx, table.pair.now, table.removed)
+                tx.delete_inlined(table.pair.now.name, [r.row_id for r in table.inlined_removed])
+        tables = restore(tx, wanted, then)
         for table in data:
             if table.pair.then is not None and (table.restored or table.inlined_restored):
                 after = tables[table.pair.then.id]
                 files = _written(session, then, table, after, tx)
                 staged.append(files)
                 tx.add_files(after.name, files.files)
-        tx.commit()
+        result = tx.commit()
+    remove_files(result.superseded_files)
 
 
 def _written(
@@ -226,17 +227,3 @@ def _written(
     if not data.pair.lives_on:  # a new table, whose rows are numbered from the start
         return stage(rows.drop(ROW_ID), after, tx.options(after))
     return stage(rows, after, tx.options(after), with_row_ids=True)
-
-
-@contextmanager
-def _discarded_on_error() -> Iterator[list[StagedFiles]]:
-    """A list for staged files, which go if it is certain that they are not committed."""
-    staged: list[StagedFiles] = []
-    try:
-        yield staged
-    except CommitUnknownError:
-        raise
-    except BaseException:
-        for files in staged:
-            files.discard()
-        raise

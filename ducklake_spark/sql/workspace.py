@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,7 +30,7 @@ from ducklake_spark.errors import (
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import Table
 from ducklake_spark.spec.names import QualifiedName, fold
-from ducklake_spark.storage.filesystem import remove_file
+from ducklake_spark.storage.filesystem import remove_files
 from ducklake_spark.write import StagedFiles
 
 MAIN = "main"
@@ -71,8 +71,7 @@ class Work:
             raise
         finally:
             self.end_turn()
-        for path in result.superseded_files:
-            remove_file(path)
+        remove_files(result.superseded_files)
         return result
 
     def rollback(self) -> None:
@@ -95,9 +94,19 @@ class Work:
             self.turn.release()
             self.turn = None
 
+    @property
+    def files(self) -> set[str]:
+        """All that was written for the transaction, by complete paths."""
+        return {path for one in self.staged for path in one.paths}.union(self.tx.delete_files)
+
+    def back_to(self, tx: Transaction, files: Set[str]) -> None:
+        """Forget what was done since, when the transaction had these files and no others."""
+        remove_files(self.files.difference(files))
+        self.staged = [one for one in self.staged if not files.isdisjoint(one.paths)]
+        self.tx = tx  # It may have caught up since.
+
     def _discard(self) -> None:
-        for files in self.staged:
-            files.discard()
+        remove_files(self.files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,17 +312,14 @@ class Workspace:
         is_first = lake not in self._open
         work = self._part_of(self._open, lake)
         work.is_first = is_first
-        tx, turn, staged = work.tx, work.turn, len(work.staged)
+        tx, turn, files = work.tx, work.turn, work.files
         try:
             with tx.savepoint():
                 yield work
         except BaseException as error:
-            work.tx = tx  # It may have caught up since.
+            work.back_to(tx, files)
             if turn is None:
                 work.end_turn()
-            for files in work.staged[staged:]:
-                files.discard()
-            del work.staged[staged:]
             if isinstance(error, DuckLakeError):
                 error.aftermath = "The transaction is still open, without this statement."
             raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 
 from pyarrow import fs
@@ -98,6 +99,12 @@ def remove_file(path: str) -> None:
     if isinstance(file_system, fs.LocalFileSystem):
         folder, slash, name = inner.rpartition("/")
         _remove(file_system, f"{folder}{slash}.{name}.crc")
+
+
+def remove_files(paths: Iterable[str]) -> None:
+    """Remove files that nothing refers to."""
+    for path in paths:
+        remove_file(path)
 
 
 def _remove(file_system: fs.FileSystem, path: str) -> None:

@@ -4,7 +4,7 @@ from ducklake_spark.write.change import Changed, Clause, kept, merge, update
 from ducklake_spark.write.delete import delete
 from ducklake_spark.write.key_range import key_range
 from ducklake_spark.write.partitions import overwrite_partitions
-from ducklake_spark.write.stage import StagedFiles, append, overwrite, stage
+from ducklake_spark.write.stage import StagedFiles, append, discarded_on_error, overwrite, stage
 
 __all__ = [
     "Changed",
@@ -12,6 +12,7 @@ __all__ = [
     "StagedFiles",
     "append",
     "delete",
+    "discarded_on_error",
     "kept",
     "key_range",
     "merge",

@@ -21,7 +21,7 @@ from ducklake_spark.spec.model import DataFile, Table
 from ducklake_spark.spec.names import backticked, fold
 from ducklake_spark.spec.predicates import Predicate
 from ducklake_spark.write.delete import delete_places
-from ducklake_spark.write.stage import StagedFiles, stage
+from ducklake_spark.write.stage import StagedFiles, discarded_on_error, stage
 
 _ACTION = "_ducklake_action"
 _IN_SOURCE = "_ducklake_in_source"
@@ -81,7 +81,7 @@ def update(
         if not len(places):
             tx.delete_rows(table.name, {})
             return Changed()
-        with _discarded_on_error() as staged:
+        with discarded_on_error(tx) as staged:
             _stage_updated(tx, table, found.drop(PLACE), len(places), staged)
             delete_places(tx, table, files, places)
             _add(tx, table, staged)
@@ -175,7 +175,7 @@ def _apply(
             f"{twice} rows of {table.name} are matched by more than one row of the source.",
             hint="Make the source unique by the columns it is joined on.",
         )
-    with _discarded_on_error() as staged:
+    with discarded_on_error(tx) as staged:
         inserted = 0
         for at, clause in enumerate(clauses):
             rows = found.where(F.col(_ACTION) == at)
@@ -292,18 +292,6 @@ def _stage_updated(
 
 def _add(tx: Transaction, table: Table, staged: Sequence[StagedFiles]) -> None:
     tx.add_files(table.name, [file for files in staged for file in files.files])
-
-
-@contextmanager
-def _discarded_on_error() -> Iterator[list[StagedFiles]]:
-    """A list for staged files, which go if they do not become part of the transaction."""
-    staged: list[StagedFiles] = []
-    try:
-        yield staged
-    except BaseException:
-        for files in staged:
-            files.discard()
-        raise
 
 
 @contextmanager

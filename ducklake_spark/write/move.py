@@ -22,7 +22,7 @@ from ducklake_spark.scan.types import FIELD_ID, encoded
 from ducklake_spark.spec.model import Column, NewDataFile, Table
 from ducklake_spark.spec.names import backticked, fold, uuid7
 from ducklake_spark.spec.paths import StoredPath
-from ducklake_spark.storage.filesystem import list_files, move_file, remove_file, remove_tree
+from ducklake_spark.storage.filesystem import list_files, move_file, remove_files, remove_tree
 from ducklake_spark.storage.footers import described, field_id, leaves_of, read_footer
 from ducklake_spark.storage.hadoop import hadoop_path
 from ducklake_spark.write.layout import sort_order
@@ -60,8 +60,7 @@ def stage_moved(
 
 def discard(table: Table, files: Iterable[StoredPath]) -> None:
     """Remove files; only once it is certain that no commit refers to them."""
-    for path in files:
-        remove_file(path.under(table.location))
+    remove_files(path.under(table.location) for path in files)
 
 
 def _in_order(frame: DataFrame, table: Table, columns: Sequence[Column], targets: int) -> DataFrame:

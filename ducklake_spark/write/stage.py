@@ -6,15 +6,16 @@ commit; if the commit does not land, the folder can go.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from ducklake_spark.catalog import Name, Transaction
-from ducklake_spark.errors import ConfigError, InvalidDefinitionError
+from ducklake_spark.errors import CommitUnknownError, ConfigError, InvalidDefinitionError
 from ducklake_spark.files import truncate
 from ducklake_spark.files.mapping import mapping_of
 from ducklake_spark.scan import ROW_ID
@@ -27,7 +28,7 @@ from ducklake_spark.storage.filesystem import (
     is_folder,
     list_files,
     move_file,
-    remove_file,
+    remove_files,
     remove_tree,
 )
 from ducklake_spark.storage.footers import describe_file
@@ -56,10 +57,31 @@ class StagedFiles:
     def file_size_bytes(self) -> int:
         return sum(file.file_size_bytes for file in self.files)
 
+    @property
+    def paths(self) -> list[str]:
+        """The complete paths of the files."""
+        return [file.path.under(self.location) for file in self.files]
+
     def discard(self) -> None:
         """Remove the files; only once it is certain that no commit refers to them."""
-        for file in self.files:
-            remove_file(file.path.under(self.location))
+        remove_files(self.paths)
+
+
+@contextmanager
+def discarded_on_error(tx: Transaction) -> Iterator[list[StagedFiles]]:
+    """A list for staged files, which go, with delete files staged meanwhile, if they are of no
+    use."""
+    staged: list[StagedFiles] = []
+    before = len(tx.delete_files)
+    try:
+        yield staged
+    except CommitUnknownError:
+        raise
+    except BaseException:
+        for files in staged:
+            files.discard()
+        remove_files(tx.delete_files[before:])
+        raise
 
 
 def append(tx: Transaction, name: Name, frame: DataFrame) -> StagedFiles:
@@ -151,15 +173,22 @@ def _moved(
     table: Table, files: Sequence[NewDataFile], options: Mapping[str, str]
 ) -> list[NewDataFile]:
     """The files in the directories of their partitions."""
+    folders = (partition_folder(table, file.partition_values, options) for file in files)
+    moved = [
+        replace(file, path=StoredPath(f"{folder}ducklake-{uuid7()}.parquet"))
+        for file, folder in zip(files, folders, strict=True)
+    ]
 
-    def move(file: NewDataFile) -> NewDataFile:
-        directory = partition_folder(table, file.partition_values, options)
-        path = StoredPath(f"{directory}ducklake-{uuid7()}.parquet")
-        move_file(file.path.under(table.location), path.under(table.location))
-        return replace(file, path=path)
+    def move(source: NewDataFile, target: NewDataFile) -> None:
+        move_file(source.path.under(table.location), target.path.under(table.location))
 
-    with ThreadPoolExecutor(_THREADS) as pool:
-        return list(pool.map(move, files))
+    try:
+        with ThreadPoolExecutor(_THREADS) as pool:
+            list(pool.map(move, files, moved))
+    except BaseException:
+        StagedFiles(table.location, tuple(moved)).discard()
+        raise
+    return moved
 
 
 def _watched(frame: DataFrame, table: Table) -> tuple[DataFrame, Observation | None]:

@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from ducklake_spark.catalog import CommitNote
+from ducklake_spark.catalog import CommitNote, Transaction
 from ducklake_spark.errors import (
     CommitConflictError,
     CommitMessageRequiredError,
     DuckLakeError,
     ReadOnlyError,
+    RefusedError,
     StatementError,
     TransactionStateError,
 )
@@ -57,6 +58,40 @@ def test_rollback_leaves_nothing(on: SqlLake) -> None:
     assert on.newest == before
     assert on.same("SELECT * FROM t") == [(1,)]
     assert data_files(on) == files
+
+
+def test_delete_files_that_no_commit_refers_to_go(on: SqlLake) -> None:
+    on.run("CREATE TABLE u AS SELECT /*+ COALESCE(1) */ id FROM range(10)")
+    files = data_files(on)
+    on.run("BEGIN", "DELETE FROM u WHERE id = 1", "ROLLBACK")
+    assert data_files(on) == files, "rolled back"
+    on.run("BEGIN", "DELETE FROM u WHERE id = 2", "DELETE FROM u WHERE id = 3")
+    on.run("INSERT INTO u SELECT /*+ COALESCE(1) */ id + 20 FROM range(2)")
+    on.run("DELETE FROM u WHERE id = 20", "COMMIT")
+    assert data_files(on) == files + 3, "one delete file for each data file"
+    assert len(on.same("SELECT id FROM u")) == 9
+    on.run("BEGIN", "DELETE FROM u WHERE id = 5", "DELETE FROM u", "COMMIT")
+    assert data_files(on) == files + 3, "of files that ended"
+
+
+def test_a_statement_that_fails_after_its_deletes_leaves_none(
+    on: SqlLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise RefusedError("No.")
+
+    on.run("INSERT INTO t VALUES (2)", "CREATE TABLE u AS SELECT id AS a FROM range(3)", "BEGIN")
+    on.run("DELETE FROM u WHERE a = 0")
+    files = data_files(on)
+    with monkeypatch.context() as patch:
+        patch.setattr(Transaction, "add_files", fail)
+        for statement in ("UPDATE u SET a = 5 WHERE a = 1", "INSERT INTO u REPLACE WHERE a = 1 "
+                          "SELECT 7"):  # fmt: skip
+            with pytest.raises(RefusedError):
+                on.run(statement)
+            assert data_files(on) == files, statement
+    on.run("COMMIT")
+    assert on.same("SELECT a FROM u") == [(1,), (2,)]
 
 
 def test_a_failed_statement_leaves_the_transaction_usable(on: SqlLake) -> None:
@@ -108,15 +143,16 @@ def test_readers_keep_the_snapshot_that_the_transaction_began_with(on: SqlLake) 
 
 
 def test_a_conflict_rolls_back_and_says_so(on: SqlLake) -> None:
+    on.run("CREATE OR REPLACE TABLE t AS SELECT /*+ COALESCE(1) */ id AS a FROM range(2)")
+    on.run("BEGIN", "UPDATE t SET a = 5 WHERE a = 0")
+    on.duck_runs("UPDATE t SET a = 6 WHERE a = 0")
     files = data_files(on)
-    on.run("BEGIN", "UPDATE t SET a = 5")
-    on.duck_runs("UPDATE t SET a = 6")
     with pytest.raises(CommitConflictError, match="rolled back"):
         on.run("COMMIT")
     assert not on.lake.in_transaction
-    assert on.same("SELECT * FROM t") == [(6,)]
-    assert data_files(on) <= files + 1
-    assert on.run("UPDATE t SET a = 7").rows_updated == 1
+    assert on.same("SELECT * FROM t") == [(1,), (6,)]
+    assert data_files(on) == files - 2, "the new rows and the delete file"
+    assert on.run("UPDATE t SET a = 7").rows_updated == 2
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -12,6 +13,7 @@ from ducklake_spark.catalog import Catalog, Field
 from ducklake_spark.errors import InvalidDefinitionError
 from ducklake_spark.scan import read_table
 from ducklake_spark.session import Session
+from ducklake_spark.storage.filesystem import move_file
 from ducklake_spark.write import append, overwrite
 from support.lakes import LakeAddress, file_lake
 from support.oracle import Oracle
@@ -177,6 +179,26 @@ def test_values_that_do_not_fit_are_refused_and_nothing_is_left_behind(
             )
         assert catalog.snapshot().id == 1
         assert not list(folder.rglob("*.parquet")) if folder.exists() else True
+
+
+def test_a_move_that_fails_leaves_no_files(
+    lake: LakeAddress, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved: list[str] = []
+
+    def move(source: str, target: str) -> None:
+        moved.append(target)
+        if len(moved) > 2:
+            raise OSError("No room.")
+        move_file(source, target)
+
+    monkeypatch.setattr(sys.modules["ducklake_spark.write.stage"], "move_file", move)
+    with lake.open() as catalog:
+        with catalog.transaction() as tx:
+            tx.create_table("p", [Field("a", "int64")], partitioned_by=["a"])
+        with pytest.raises(OSError, match="No room"), catalog.transaction() as tx:
+            append(tx, "p", session.spark.range(4).toDF("a"))
+    assert not list(lake.data_folder.rglob("*.parquet"))
 
 
 def test_spark_reads_back_what_it_wrote_as_duckdb_reads_it(
