@@ -8,6 +8,7 @@ who was first (rule 15). No data file is written again for a retry.
 from __future__ import annotations
 
 import datetime
+import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -73,6 +74,15 @@ class CommitResult:
     superseded_files: tuple[str, ...] = ()
 
 
+@dataclass(slots=True)
+class CommitState:
+    """What is known of a commit even if it is interrupted, as Ctrl-C may at any place."""
+
+    staging: Staging = field(default_factory=Staging)
+    # From COMMIT on, unless the database says that it did not.
+    may_have_landed: bool = False
+
+
 def commit_changes(
     store: Store,
     facts: LakeFacts,
@@ -80,18 +90,19 @@ def commit_changes(
     changes: LocalChanges,
     note: CommitNote,
     settings: CommitSettings,
-    staging: Staging,
+    state: CommitState,
 ) -> CommitResult:
     """Commit, retrying while others are merely faster; raises a CommitError otherwise."""
     if changes.is_empty:
-        superseded = staging.superseded(changes)
+        superseded = state.staging.superseded(changes)
         return CommitResult(base.id, is_new=False, superseded_files=superseded)
-    return _Commit(store, facts, base, changes, note, settings, staging).run()
+    return _Commit(store, facts, base, changes, note, settings, state).run()
 
 
 # How long a transaction may stay undecided before its session is ended by force.
 _PATIENCE_S = 2.0
 _PAUSE_S = 0.05
+_log = logging.getLogger(__name__)
 _TICK = datetime.timedelta(microseconds=1)
 
 
@@ -117,7 +128,7 @@ class _Commit:
     changes: LocalChanges
     note: CommitNote
     settings: CommitSettings
-    staging: Staging
+    state: CommitState
 
     def run(self) -> CommitResult:
         deadline = time.monotonic() + self.settings.give_up_after_s
@@ -153,17 +164,27 @@ class _Commit:
                 self._write(connection, batch, progress)
         except DBAPIError as error:
             if not self._landed_after(error, progress, deadline):
+                self.state.may_have_landed = False
                 raise _ContendedError from error
+        except BaseException:
+            if self.state.may_have_landed:
+                _log.warning(
+                    "The commit of snapshot %s to %s was interrupted. It may have landed, so no "
+                    "file was removed.",
+                    self._shown(progress),
+                    self.store.database.describe(),
+                )
+            raise
         if progress.snapshot is None:  # options only
             return CommitResult(self.base.id, is_new=False, attempts=number, ids=batch.ids)
-        superseded = self.staging.superseded(self.changes)
+        superseded = self.state.staging.superseded(self.changes)
         return CommitResult(batch.snapshot_id, True, number, batch.ids, superseded)
 
     @contextmanager
     def _transaction(self, progress: _Attempt) -> Iterator[Connection]:
         with self.store.writing() as connection:
             yield connection
-            progress.sent_commit = True
+            progress.sent_commit = self.state.may_have_landed = True
 
     def _collect(self, connection: Connection, progress: _Attempt) -> Batch:
         """Check against what others committed, and build the rows on top of it."""
@@ -177,7 +198,7 @@ class _Commit:
             self._check_conflicts(connection, batch, head)
         check_not_null(connection, self.store.database, head.id, self.changes)
         add_inlined_tables(batch, connection, self.store.database.kind, self.changes)
-        add_data(batch, connection, self.changes, self.facts.data_path, self.staging)
+        add_data(batch, connection, self.changes, self.facts.data_path, self.state.staging)
         self._add_compactions(batch, connection)
         if batch.changes:  # what sets options alone is no commit: how else is this one unset?
             self._check_message(connection)
@@ -261,6 +282,7 @@ class _Commit:
                 hint="Once the catalog answers, look for that snapshot with its changes "
                 f"{progress.changes_made}; if it is not there, run this again.",
             ) from error
+        self.state.may_have_landed = outcome is not Outcome.NOT_LANDED
         if outcome is Outcome.NOT_LANDED and not failure.may_pass:
             raise self.store.translated(error) from error
         return outcome is Outcome.LANDED

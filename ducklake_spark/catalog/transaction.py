@@ -6,9 +6,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 
-from ducklake_spark.catalog.commit import CommitNote, CommitResult, commit_changes
+from ducklake_spark.catalog.commit import CommitNote, CommitResult, CommitState, commit_changes
 from ducklake_spark.catalog.compaction import Compaction
-from ducklake_spark.catalog.data_rows import Staging
 from ducklake_spark.catalog.define import Definer
 from ducklake_spark.catalog.local import LocalDelete, LocalFile, StagedDelete
 from ducklake_spark.catalog.options import Scope
@@ -46,7 +45,7 @@ class Transaction(Definer):
         self._facts = facts
         self._note = note
         self._settings = settings
-        self._staging = Staging()
+        self._commit = CommitState()
 
     def __enter__(self) -> Transaction:
         return self
@@ -91,7 +90,7 @@ class Transaction(Definer):
             self.changes,
             self._note,
             self._settings,
-            self._staging,
+            self._commit,
         )
         self._ended = "committed"
         return result
@@ -102,12 +101,17 @@ class Transaction(Definer):
         self._ended = "rolled back"
 
     @property
+    def may_have_landed(self) -> bool:
+        """Whether a commit of it landed, or nobody knows: its files must stay then."""
+        return self._commit.may_have_landed
+
+    @property
     def delete_files(self) -> list[str]:
         """The complete paths of all delete files that were ever staged for it, in order.
 
         Without a commit none of them is of use; after one, those that its result names are not.
         """
-        return list(self._staging.written.values())
+        return list(self._commit.staging.written.values())
 
     @property
     def has_changes(self) -> bool:
@@ -164,7 +168,7 @@ class Transaction(Definer):
         changes.searched = True
         files = self._committed_files(target, deletes)
         for staged in deletes.values():
-            self._staging.add(staged, target)
+            self._commit.staging.add(staged, target)
         for file_id, staged in deletes.items():
             own = changes.added.get(file_id)
             if own is not None:

@@ -13,7 +13,6 @@ from typing import Generic, TypeVar
 from ducklake_spark.catalog import Catalog, CommitResult, Compaction, SnapshotReader
 from ducklake_spark.errors import (
     CommitConflictError,
-    CommitUnknownError,
     NotFoundError,
     PartlyDoneError,
     UnsupportedFeatureError,
@@ -158,11 +157,17 @@ def commit(
     table: Table,
     compactions: Sequence[Compaction],
     message: str,
+    written: list[StoredPath],
 ) -> CommitResult:
-    """Commit what was planned at a snapshot."""
+    """Commit what was planned at a snapshot; of the files written, only those that can go stay
+    listed."""
     with catalog.transaction(message=message, base=reader.snapshot) as tx:
         tx.compact(table.name, compactions)
-        return tx.commit()
+        try:
+            return tx.commit()
+        finally:
+            if tx.may_have_landed:
+                written.clear()
 
 
 @contextmanager
@@ -171,8 +176,6 @@ def discarded_on_error(table: Table) -> Iterator[list[StoredPath]]:
     files: list[StoredPath] = []
     try:
         yield files
-    except CommitUnknownError:
-        raise
     except BaseException:
         discard(table, files)
         raise

@@ -106,7 +106,7 @@ def _flush(
         made = [new for live in lives for new in _move(session, reader, table, live, written)]
         deletes = [(file.file.id, consolidated(table, file, written)) for file in files]
         flush = Flush(reader.snapshot.id, tuple(made), tuple(deletes))
-        commit(catalog, reader, table, [flush], _NAME)
+        commit(catalog, reader, table, [flush], _NAME, written)
 
 
 def _move(

@@ -129,7 +129,7 @@ def _merge(
             made = write_packs(session, reader, table, columns[version], alike, keep)
             written += [file.path for file in made]
             merges += [Merge(p.files, _stand_in(p, f)) for p, f in zip(alike, made, strict=True)]
-        commit(catalog, reader, table, merges, _NAME)
+        commit(catalog, reader, table, merges, _NAME, written)
 
 
 def _stand_in(pack: Pack, file: NewDataFile) -> MovedRows:

@@ -93,4 +93,4 @@ def _rewrite(
         )
         rewrites = [Rewrite(p.files, m) for p, m in zip(living, made, strict=True)]
         rewrites += [Rewrite(pack.files, None) for pack in packs if not pack.rows]
-        commit(catalog, reader, table, rewrites, _NAME)
+        commit(catalog, reader, table, rewrites, _NAME, written)

@@ -64,10 +64,9 @@ class Work:
         """Commit; files of a commit that certainly did not land are removed."""
         try:
             result = self.tx.commit()
-        except CommitUnknownError:
-            raise  # It may have landed: its files must stay.
         except BaseException:
-            self._discard()
+            if not self.tx.may_have_landed:
+                self._discard()
             raise
         finally:
             self.end_turn()

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from ducklake_spark.catalog import Name, Transaction
-from ducklake_spark.errors import CommitUnknownError, ConfigError, InvalidDefinitionError
+from ducklake_spark.errors import ConfigError, InvalidDefinitionError
 from ducklake_spark.files import truncate
 from ducklake_spark.files.mapping import mapping_of
 from ducklake_spark.scan import ROW_ID
@@ -69,18 +69,17 @@ class StagedFiles:
 
 @contextmanager
 def discarded_on_error(tx: Transaction) -> Iterator[list[StagedFiles]]:
-    """A list for staged files, which go, with delete files staged meanwhile, if they are of no
-    use."""
+    """A list for staged files, which go with delete files staged meanwhile, if it is certain that
+    no commit refers to them."""
     staged: list[StagedFiles] = []
     before = len(tx.delete_files)
     try:
         yield staged
-    except CommitUnknownError:
-        raise
     except BaseException:
-        for files in staged:
-            files.discard()
-        remove_files(tx.delete_files[before:])
+        if not tx.may_have_landed:
+            for files in staged:
+                files.discard()
+            remove_files(tx.delete_files[before:])
         raise
 
 

@@ -13,6 +13,7 @@ from ducklake_spark.maintain import compacting, merge_adjacent_files
 from ducklake_spark.session import Session
 from support.budget import sampled
 from support.compactions import COMPACTIONS, known_files, make_compactable, parquet_files
+from support.faults import interrupted
 from support.lakes import LakeAddress
 from support.oracle import Oracle
 from support.unharmed import seen_by_duckdb
@@ -93,6 +94,23 @@ def test_a_table_that_is_dropped_meanwhile(
     before_commit(drop)
     with lake.open() as catalog:
         assert merge_adjacent_files(catalog, session) == []
+    assert parquet_files(lake) == known_files(lake)
+
+
+@pytest.mark.parametrize("operation", COMPACTIONS)
+def test_one_that_is_interrupted_once_its_commit_landed_keeps_its_files(
+    make_lake: Callable[[str], LakeAddress], session: Session, operation: str
+) -> None:
+    lake = make_lake("sqlite")
+    make_compactable(lake)
+    before = seen_by_duckdb(lake, "t", feed=False).rows
+    with lake.open() as catalog:
+        newest = catalog.snapshot().id
+        with interrupted(catalog):
+            COMPACTIONS[operation](catalog, session)
+        assert catalog.snapshot().id == newest + 1
+    rows = seen_by_duckdb(lake, "t", feed=False).rows
+    assert {at: rows[at] for at in before} == before
     assert parquet_files(lake) == known_files(lake)
 
 

@@ -75,7 +75,7 @@ def test_one_that_is_killed_during_its_commit_has_done_nothing(
     planned: list[tuple[Table, Sequence[Compaction]]] = []
 
     def commit(
-        _: Catalog, reader: SnapshotReader, table: Table, compactions: Any, message: str
+        _: Catalog, reader: SnapshotReader, table: Table, compactions: Any, *_rest: Any
     ) -> None:
         planned.append((table, compactions))
 

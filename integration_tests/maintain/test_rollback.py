@@ -20,6 +20,7 @@ from ducklake_spark.maintain import (
 from ducklake_spark.session import Session
 from support.budget import FULL
 from support.compactions import done_as_foretold
+from support.faults import interrupted
 from support.histories import History, play
 from support.lakes import LakeAddress
 from support.shared_duck import SharedDuck
@@ -100,6 +101,17 @@ def test_what_did_not_change_stays_where_it_is(local: LakeAddress, session: Sess
         assert duck.rows("SELECT max(a) FROM t AT (VERSION => 8)") == [(99,)]
         (commit,) = duck.rows("SELECT commit_message FROM lake.snapshots() WHERE snapshot_id = 9")
         assert commit == ("roll back to snapshot 3",)
+
+
+def test_one_that_is_interrupted_once_its_commit_landed_keeps_its_files(
+    local: LakeAddress, session: Session
+) -> None:
+    with SharedDuck(local) as duck:
+        duck.run(*_STORY)
+    with local.open() as catalog, interrupted(catalog):
+        rollback(catalog, session, snapshot_version=3, table_name="t")
+    with SharedDuck(local) as duck:
+        assert duck.rows("SELECT count(*), max(a), count(DISTINCT rowid) FROM t") == [(20, 19, 20)]
 
 
 def test_a_schema_alone_is_refused(local: LakeAddress, session: Session) -> None:

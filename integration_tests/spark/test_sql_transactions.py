@@ -22,6 +22,7 @@ from ducklake_spark.errors import (
 from ducklake_spark.lake import Lake
 from ducklake_spark.sql import change
 from ducklake_spark.write import StagedFiles, stage
+from support.faults import interrupted
 from support.lakes import file_lake
 from support.sql_lakes import SqlLake
 
@@ -153,6 +154,21 @@ def test_a_conflict_rolls_back_and_says_so(on: SqlLake) -> None:
     assert on.same("SELECT * FROM t") == [(1,), (6,)]
     assert data_files(on) == files - 2, "the new rows and the delete file"
     assert on.run("UPDATE t SET a = 7").rows_updated == 2
+
+
+@pytest.mark.parametrize("in_transaction", [False, True])
+def test_a_commit_that_is_interrupted_once_it_landed_keeps_its_files(
+    on: SqlLake, in_transaction: bool
+) -> None:
+    on.run("CREATE OR REPLACE TABLE t AS SELECT /*+ COALESCE(1) */ id AS a FROM range(3)")
+    last = "UPDATE t SET a = 5 WHERE a = 1"
+    if in_transaction:
+        on.run("BEGIN", last)
+        last = "COMMIT"
+    with interrupted(on.lake.catalog()):
+        on.run(last)
+    assert on.same("SELECT * FROM t") == [(0,), (2,), (5,)]
+    assert on.run("DELETE FROM t WHERE a = 5").rows_deleted == 1
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
 from sqlalchemy import event
 
 from ducklake_spark.catalog import Catalog
@@ -23,6 +24,25 @@ def step_of(statement: str) -> str:
     """A statement in short: the verb and the first table of the catalog it names."""
     match = _TABLE.match(statement)
     return f"{match[1]} {match[2]}" if match else statement.strip()
+
+
+@contextmanager
+def interrupted(catalog: Catalog) -> Iterator[None]:
+    """Ctrl-C comes when the next COMMIT is carried out, before its answer is seen."""
+    dialect = catalog._store.engine.dialect
+    original = dialect.do_commit
+
+    def commit(connection: Any) -> None:
+        original(connection)
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dialect, "do_commit", commit)
+        try:
+            yield
+        except KeyboardInterrupt:
+            return
+    pytest.fail("Nothing was committed.")
 
 
 @contextmanager
