@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable
 from functools import cache
@@ -10,6 +11,7 @@ from pyarrow import fs
 
 from ducklake_spark.spec.paths import is_remote, local_path
 
+_log = logging.getLogger(__name__)
 _WILDCARD = re.compile(r"[*?[]")
 _PART = re.compile(r"\*\*/|\[[^]/]+\]|.", re.DOTALL)
 # Hadoop's names for stores that PyArrow knows under one.
@@ -102,9 +104,16 @@ def remove_file(path: str) -> None:
 
 
 def remove_files(paths: Iterable[str]) -> None:
-    """Remove files that nothing refers to."""
+    """Remove files that nothing refers to.
+
+    One that cannot be removed is a matter for the log: the caller is on its way to tell of a commit
+    that landed, or of an error.
+    """
     for path in paths:
-        remove_file(path)
+        try:
+            remove_file(path)
+        except Exception as error:  # noqa: BLE001 - whatever a store's client raises
+            _log.warning("%s is of no use any more and could not be removed: %s", path, error)
 
 
 def _remove(file_system: fs.FileSystem, path: str) -> None:

@@ -21,6 +21,7 @@ from ducklake_spark.errors import (
 )
 from ducklake_spark.lake import Lake
 from ducklake_spark.sql import change
+from ducklake_spark.storage import filesystem
 from ducklake_spark.write import StagedFiles, stage
 from support.faults import interrupted
 from support.lakes import file_lake
@@ -154,6 +155,29 @@ def test_a_conflict_rolls_back_and_says_so(on: SqlLake) -> None:
     assert on.same("SELECT * FROM t") == [(1,), (6,)]
     assert data_files(on) == files - 2, "the new rows and the delete file"
     assert on.run("UPDATE t SET a = 7").rows_updated == 2
+
+
+@pytest.fixture
+def no_removal(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: str) -> None:
+        raise PermissionError(f"{path} stays")
+
+    monkeypatch.setattr(filesystem, "remove_file", refuse)
+
+
+@pytest.mark.usefixtures("no_removal")
+def test_files_that_cannot_be_removed_are_no_error_of_a_statement(
+    on: SqlLake, caplog: pytest.LogCaptureFixture
+) -> None:
+    on.run("CREATE OR REPLACE TABLE t AS SELECT /*+ COALESCE(1) */ id AS a FROM range(4)")
+    on.run("BEGIN", "DELETE FROM t WHERE a = 0", "DELETE FROM t WHERE a = 1")
+    assert on.run("COMMIT").snapshot_id == on.newest
+    assert on.same("SELECT * FROM t") == [(2,), (3,)]
+    assert "-delete.parquet stays" in caplog.text
+    on.run("BEGIN", "UPDATE t SET a = 5 WHERE a = 2")
+    on.duck_runs("UPDATE t SET a = 6 WHERE a = 2")
+    with pytest.raises(CommitConflictError, match="rolled back"):
+        on.run("COMMIT")
 
 
 @pytest.mark.parametrize("in_transaction", [False, True])
