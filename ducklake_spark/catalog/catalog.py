@@ -193,6 +193,11 @@ class Catalog:
         each other's work. It protects nothing: a commit checks what was committed before it."""
         return self._turns.setdefault(table.id, threading.Lock())
 
+    @property
+    def patience_s(self) -> float:
+        """How long others may be in the way before a commit gives up."""
+        return self._settings.give_up_after_s
+
     def create_indexes(self, *, dry_run: bool = False) -> list[str]:
         """Add the indexes that make narrow reads fast, where they are missing; DuckDB tolerates
         them."""

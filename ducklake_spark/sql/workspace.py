@@ -80,11 +80,14 @@ class Work:
         finally:
             self.end_turn()
 
-    def take_turn(self, turn: threading.Lock) -> None:
+    def take_turn(self, turn: threading.Lock, patience_s: float) -> None:
         """Wait until no other thread is about to commit; of several turns only the first is waited
-        for, for two threads could wait for each other."""
-        if self.turn is None:
-            turn.acquire()
+        for, for two threads could wait for each other.
+
+        It may be this very thread that has the turn in another transaction: whoever waited in vain
+        goes on without, and the commit tells who is in the way.
+        """
+        if self.turn is None and turn.acquire(timeout=patience_s):
             self.turn = turn
 
     def end_turn(self) -> None:
@@ -279,7 +282,7 @@ class Workspace:
         will tell who is in the way.
         """
         catalog = self.lakes[work.lake]
-        work.take_turn(catalog.turn(table))
+        work.take_turn(catalog.turn(table), catalog.patience_s)
         newest = catalog.transaction()
         if work.tx.is_untouched and newest.find_table(table.name) == table:
             work.tx = newest

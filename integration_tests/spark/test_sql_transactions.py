@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from ducklake_spark.catalog import CommitNote, Transaction
+from ducklake_spark.config import CommitSettings
 from ducklake_spark.errors import (
     CommitConflictError,
     CommitMessageRequiredError,
@@ -253,6 +254,20 @@ def test_replacements_side_by_side(on: SqlLake) -> None:
         with ThreadPoolExecutor(3) as pool:
             list(pool.map(replace, range(3)))
     assert on.same("SELECT a FROM t") == [(0,), (1,), (2,)]
+
+
+def test_who_waits_for_a_turn_in_vain_goes_on_without(on: SqlLake) -> None:
+    """Here for ever, for one thread has both transactions."""
+    catalog = on.address.open(commit_settings=CommitSettings(give_up_after_s=0.1))
+    with Lake(on.lake.session.sibling(), {"lake": catalog}) as first:
+        second = first.sibling()
+        first.sql("BEGIN")
+        first.sql("INSERT INTO t REPLACE WHERE a = 1 SELECT 1")
+        second.sql("INSERT INTO t REPLACE WHERE a = 2 SELECT 2")
+        with pytest.raises(CommitConflictError):
+            first.sql("COMMIT")
+        second.session.close()
+    assert on.same("SELECT a FROM t") == [(1,), (2,)]
 
 
 def test_a_failed_replacement_leaves_the_transaction_as_it_was(
