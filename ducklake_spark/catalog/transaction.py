@@ -82,6 +82,7 @@ class Transaction(Definer):
     def commit(self) -> CommitResult:
         """Make the changes one new snapshot; without changes there is none."""
         self._check_open()
+        self._refuse_beside_compaction()
         self._ended = "failed to commit"
         result = commit_changes(
             self._store,
@@ -235,12 +236,19 @@ class Transaction(Definer):
         self._check_open()
         target = self.table(table)
         if self.has_changes:
-            raise RefusedError(
-                f"Compacting {target.name} takes a commit of its own.",
-                hint="Commit what the transaction has changed first.",
-            )
+            raise _not_alone(target)
         self._refuse_encrypted()
         self.changes.of(target).compactions.extend(compactions)
+
+    def _refuse_beside_compaction(self) -> None:
+        """Both would write what the statistics of the table are from now on."""
+        compacted = [table for table, data in self.changes.written() if data.compactions]
+        if compacted:
+            others = self.changes.copy()
+            for _, data in others.data.values():
+                data.compactions.clear()
+            if not others.is_empty:
+                raise _not_alone(compacted[0])
 
     # --- options ---
 
@@ -282,6 +290,13 @@ def _check_new_file(table: Table, file: NewDataFile) -> None:
                 f"Column {column.name!r} of {table.name} is NOT NULL, "
                 f"and {nulls[column.id]} of the rows to insert have no value there."
             )
+
+
+def _not_alone(table: Table) -> RefusedError:
+    return RefusedError(
+        f"Compacting {table.name} takes a commit of its own.",
+        hint="Commit what else the transaction changes before, or after it in another.",
+    )
 
 
 def _half_deleted(file: DataFile, table: Table) -> RefusedError:

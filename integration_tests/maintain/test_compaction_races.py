@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from ducklake_spark.errors import CommitConflictError
+from ducklake_spark.catalog import Field, Rewrite
+from ducklake_spark.errors import CommitConflictError, RefusedError
 from ducklake_spark.maintain import compacting, merge_adjacent_files
 from ducklake_spark.session import Session
 from support.budget import sampled
@@ -16,6 +17,7 @@ from support.compactions import COMPACTIONS, known_files, make_compactable, parq
 from support.faults import interrupted
 from support.lakes import LakeAddress
 from support.oracle import Oracle
+from support.parquet import append
 from support.unharmed import seen_by_duckdb
 
 STATEMENTS = {
@@ -95,6 +97,26 @@ def test_a_table_that_is_dropped_meanwhile(
     with lake.open() as catalog:
         assert merge_adjacent_files(catalog, session) == []
     assert parquet_files(lake) == known_files(lake)
+
+
+@pytest.mark.parametrize("first", ["compact", "append"])
+def test_nothing_else_goes_into_the_commit_of_a_compaction(local: LakeAddress, first: str) -> None:
+    with local.open() as catalog:
+        with catalog.transaction() as tx:
+            tx.create_table("t", [Field("id", "int32")])
+            append(tx, "t", [{"id": 1}])
+        tx = catalog.transaction()
+        rewrite = Rewrite(tuple(tx.files(tx.table("t"))), None)
+        if first == "compact":
+            tx.compact("t", [rewrite])
+            append(tx, "t", [{"id": 2}])
+            with pytest.raises(RefusedError, match="a commit of its own"):
+                tx.commit()
+        else:
+            append(tx, "t", [{"id": 2}])
+            with pytest.raises(RefusedError, match="a commit of its own"):
+                tx.compact("t", [rewrite])
+        assert catalog.snapshot().id == 1
 
 
 @pytest.mark.parametrize("operation", COMPACTIONS)
