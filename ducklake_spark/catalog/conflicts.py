@@ -21,7 +21,7 @@ _COMPACTIONS = {Kind.MERGE_ADJACENT, Kind.REWRITE_DELETE, Kind.COMPACTED_TABLE}
 _DROPPED_OR_ALTERED = {Kind.DROPPED_TABLE, Kind.ALTERED_TABLE}
 
 # What I do to a table -> what others may not have done to it since I read it. Deletes from
-# different data files get along (`Mine.deleted_files`), so they are not in here.
+# different data files get along (`checks.check_files`), so they are not in here.
 ON_SAME_TABLE: Mapping[Kind, frozenset[Kind]] = {
     Kind.INSERTED_INTO_TABLE: frozenset(_DROPPED_OR_ALTERED | _DELETES),
     Kind.DELETED_FROM_TABLE: frozenset(

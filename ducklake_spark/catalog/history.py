@@ -45,8 +45,8 @@ def snapshot_at(connection: Connection, when: datetime.datetime) -> Snapshot:
             f"The time {when.isoformat()} names no moment, for it has no time zone.",
             hint="Give one, such as: datetime.now(UTC).",
         )
-    # The times are text in SQLite, comparable as such but for trimmed fractions, so the database
-    # narrows by snapshot order and the decision is made on real times.
+    # The times are text in SQLite, comparable as such but for trimmed fractions. So the database
+    # gives the snapshots in order, and the decision is made here, on real times.
     for row in connection.execute(_NEWEST_FIRST):
         if row.snapshot_time <= when:
             return _snapshot(row)

@@ -185,7 +185,7 @@ class SnapshotReader:
         return self._ask(lambda c: definitions.find_view(c, self._snapshot.id, schema, wanted.name))
 
     def macros(self, schema: str) -> list[Macro]:
-        """The macros that DuckDB made in a schema."""
+        """The macros of a schema: DuckDB's, and the functions that were created here."""
         found = self.schema(schema)
         return self._ask(lambda c: definitions.list_macros(c, self._snapshot.id, found))
 

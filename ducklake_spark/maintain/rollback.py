@@ -3,8 +3,8 @@ history stays, what is rolled back included.
 
 A file that shows the same rows as then stays. All others of the table end, and the rows of those
 that are missing are written once more, with the ids they had: a file that ended once belongs to
-older snapshots, and goes with them. Options have no history, and macros of DuckDB's are its affair:
-both stay as they are.
+older snapshots, and goes with them. Options have no history, and macros, which functions are kept
+as, are not rolled back: both stay as they are, but for the macros of a schema that goes.
 """
 
 from __future__ import annotations

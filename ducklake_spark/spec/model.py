@@ -278,8 +278,8 @@ class NameMapping:
 class DeleteFile:
     """The rows of one data file that are gone, as a Parquet file of positions.
 
-    With `snapshot_filter` the file has a snapshot id per position, and a reader at an earlier
-    snapshot uses only the positions up to it (FORMAT 1.9).
+    Where it has a snapshot id per position, a reader at an earlier snapshot uses only the positions
+    up to it; `partial_max` is the newest of these, if the catalog says so (FORMAT 1.9).
     """
 
     id: int
@@ -325,8 +325,8 @@ class DataFile:
 class NewDataFile:
     """A Parquet file that was written and shall become part of a table.
 
-    `path` is relative to the table's directory, or complete. `row_id_start` NEXT takes the
-    table's next row ids; None says that the file holds its row ids itself (FORMAT 1.10).
+    `path` is relative to the table's directory, or complete. `takes_row_ids`: its
+    rows get the table's next ids; else the file holds their ids itself (FORMAT 1.10).
     """
 
     path: StoredPath
