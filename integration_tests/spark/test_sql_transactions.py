@@ -77,6 +77,18 @@ def test_delete_files_that_no_commit_refers_to_go(on: SqlLake) -> None:
     assert data_files(on) == files + 3, "of files that ended"
 
 
+def test_a_delete_file_that_is_written_again_for_another_snapshot(on: SqlLake) -> None:
+    on.run("CREATE TABLE u AS SELECT /*+ COALESCE(1) */ id FROM range(10)")
+    on.run("DELETE FROM u WHERE id = 1")
+    files = data_files(on)
+    on.run("BEGIN", "DELETE FROM u WHERE id = 2")
+    on.duck_runs("CREATE SCHEMA s")
+    on.run("COMMIT")
+    assert data_files(on) == files + 1
+    assert len(on.same("SELECT id FROM u")) == 8
+    assert len(on.duck(f"SELECT id FROM u AT (VERSION => {on.newest - 1})")) == 9
+
+
 def test_a_statement_that_fails_after_its_deletes_leaves_none(
     on: SqlLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
