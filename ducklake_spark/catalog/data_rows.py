@@ -117,13 +117,10 @@ class _TableData:
     def _add_files(self, files: list[LocalFile]) -> None:
         known = read_table_stats(self.connection, self.table_id)
         stats = known or TableStats(0, 0, 0)
-        partition_id = None
-        if self.table.partition is not None and self.table.partition.fields:
-            partition_id = self.batch.catalog_id(self.table.partition.id)
         mapping_ids = self._mapping_ids(files)
         for file in files:
             mapping_id = mapping_ids[file.new.mapping] if file.new.mapping else None
-            self._add_file(file, stats.next_row_id, partition_id, mapping_id)
+            self._add_file(file, stats.next_row_id, mapping_id)
             stats = TableStats(
                 stats.record_count + file.new.record_count,
                 stats.next_row_id + (file.new.record_count if file.new.takes_row_ids else 0),
@@ -132,10 +129,8 @@ class _TableData:
         self._write_table_stats(known, stats)
         self._widen_column_stats(known is None, files)
 
-    def _add_file(
-        self, file: LocalFile, next_row_id: int, partition_id: int | None, mapping_id: int | None
-    ) -> None:
-        new = file.new
+    def _add_file(self, file: LocalFile, next_row_id: int, mapping_id: int | None) -> None:
+        new, spec_id = file.new, file.partition_id
         file_id = self.batch.file_id()
         self.batch.ids[file.id] = file_id
         self.batch.begin(
@@ -149,7 +144,7 @@ class _TableData:
             file_size_bytes=new.file_size_bytes,
             footer_size=new.footer_size,
             row_id_start=next_row_id if new.takes_row_ids else None,
-            partition_id=partition_id,
+            partition_id=None if spec_id is None else self.batch.catalog_id(spec_id),
             mapping_id=mapping_id,
         )
         add_facts(self.batch, self.table_id, file_id, new)

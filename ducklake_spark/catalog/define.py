@@ -249,9 +249,23 @@ class Definer(LocalReader):
             fields = alter.partition_fields(t, expressions)
             if fields == t.partition_fields:
                 return t
+            self._check_stays_stored(t)
             return replace(t, partition=PartitionSpec(next(self._local_ids), fields))
 
         return self._alter(table, change)
+
+    def _check_stays_stored(self, table: Table) -> None:
+        """A partitioning that begins and ends in one commit is in no catalog for its files."""
+        spec = table.partition
+        if spec is None or spec.id >= 0:
+            return
+        added = self.changes.seen(table).added.values()
+        if any(file.partition_id == spec.id for file in added):
+            raise RefusedError(
+                f"{table.name} cannot be partitioned in another way: rows were added in this "
+                "transaction under a partitioning that is not committed either.",
+                hint="Commit first, or set the partitioning before rows are added.",
+            )
 
     def set_sort_order(self, table: Name, keys: Sequence[str | SortKey]) -> Table:
         """Sort new files by keys such as ``ts desc nulls last``; an empty list resets it."""

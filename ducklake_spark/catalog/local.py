@@ -77,10 +77,14 @@ class Entry(Generic[D]):
 
 @dataclass(slots=True)
 class LocalFile:
-    """A data file added here; `delete` holds what was deleted from it again."""
+    """A data file added here; `delete` holds what was deleted from it again.
+
+    Its values are those of the partitioning in force when it was added, whatever came after.
+    """
 
     id: int
     new: NewDataFile
+    partition_id: int | None
     delete: StagedDelete | None = None
 
 
@@ -314,7 +318,7 @@ class LocalReader:
             # Rows get their ids when they are committed; files may hold ids of their own.
             row_id_start=None,
             begin_snapshot=self.snapshot.id + 1,
-            partition_id=table.partition.id if table.partition and new.partition_values else None,
+            partition_id=file.partition_id,
             partition_values=new.partition_values,
             mapping_id=file.id if new.mapping else None,
             delete_file=self._delete_file(file.delete, table) if file.delete else None,

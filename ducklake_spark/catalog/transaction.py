@@ -145,7 +145,9 @@ class Transaction(Definer):
         for file in files:
             _check_new_file(target, file)
         added = self.changes.of(target).added
-        new = [LocalFile(next(self._local_ids), f) for f in files if f.record_count]
+        spec = target.partition
+        partition_id = spec.id if spec is not None and spec.fields else None
+        new = [LocalFile(next(self._local_ids), f, partition_id) for f in files if f.record_count]
         added.update({file.id: file for file in new})
         return [self._own_file(file, target) for file in new]
 

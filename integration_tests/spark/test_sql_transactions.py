@@ -360,3 +360,33 @@ def test_closing_rolls_back(on: SqlLake) -> None:
     assert other.in_transaction
     other._workspace.rollback()
     assert on.same("SELECT * FROM t") == [(1,)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("RESET PARTITIONED BY", "SET PARTITIONED BY (b)"),
+        ("SET PARTITIONED BY (b)", "RESET PARTITIONED BY"),
+        ("SET PARTITIONED BY (b)", "SET PARTITIONED BY (a)"),
+        ("SET PARTITIONED BY (a)", "SET PARTITIONED BY (b, a)"),
+    ],
+)
+def test_another_partitioning_after_rows(on: SqlLake, before: str, after: str) -> None:
+    on.run("CREATE TABLE p (a INT, b STRING)", f"ALTER TABLE p {before}")
+    on.run("BEGIN", "INSERT INTO p VALUES (1, 'x'), (2, 'y')", f"ALTER TABLE p {after}", "COMMIT")
+    assert on.rows("CALL lake.verify()") == []
+    on.run("INSERT INTO p VALUES (3, 'y')")
+    assert on.same("SELECT a FROM p WHERE b = 'y'") == [(2,), (3,)]
+    on.duck_runs("CALL ducklake_merge_adjacent_files('lake')")
+    assert on.same("SELECT * FROM p WHERE a < 3") == [(1, "x"), (2, "y")]
+    assert on.rows("CALL lake.verify()") == []
+
+
+def test_a_partitioning_with_rows_cannot_end_in_the_commit_it_begins_in(on: SqlLake) -> None:
+    on.run("BEGIN", "CREATE TABLE p PARTITIONED BY (a) AS SELECT 1 AS a, 'x' AS b")
+    with pytest.raises(RefusedError, match=r"main\.p .* another way.* added in this"):
+        on.run("ALTER TABLE p SET PARTITIONED BY (b)")
+    on.run("TRUNCATE TABLE p", "ALTER TABLE p SET PARTITIONED BY (b)")
+    on.run("INSERT INTO p VALUES (2, 'y')", "COMMIT")
+    assert on.rows("CALL lake.verify()") == []
+    assert on.same("SELECT * FROM p WHERE b = 'y'") == [(2, "y")]
