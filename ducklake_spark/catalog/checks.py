@@ -12,7 +12,7 @@ from ducklake_spark.catalog.conflicts import Mine, conflict, phrase
 from ducklake_spark.catalog.dialects import CatalogDatabase
 from ducklake_spark.catalog.files import read_files
 from ducklake_spark.catalog.inlined import read_inlined_rows
-from ducklake_spark.catalog.local import DataChanges, Entry, LocalChanges, changed
+from ducklake_spark.catalog.local import DataChanges, Entry, LocalChanges, LocalFile, changed
 from ducklake_spark.errors import InvalidDefinitionError
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.changes import Change
@@ -107,41 +107,63 @@ def _were_touched(connection: Connection, files: dict[int, DataFile], since: int
 def check_not_null(
     connection: Connection, database: CatalogDatabase, head: int, changes: LocalChanges
 ) -> None:
-    """A column becomes NOT NULL only if statistics prove that it holds no NULL."""
-    for table_id, entry in changed(changes.tables):
-        if entry.base is None or entry.current is None:
+    """A column becomes NOT NULL only if it is proven that it holds no NULL."""
+    for table_id, entry in changes.tables.items():
+        if entry.current is None:
             continue
-        nullable = {c.id for c in entry.base.columns if c.nullable}
+        before = {c.id: c for c in entry.base.columns} if entry.base else {}
+        data = changes.seen(entry.current)
         for column in entry.current.columns:
-            if not column.nullable and column.id in nullable:
-                data = changes.seen(entry.current)
-                if table_id in changes.data or table_id >= 0:
-                    _prove_no_nulls(connection, database, head, entry.current, column, data)
+            known = before.get(column.id)
+            was_nullable = known is not None and known.nullable
+            if column.nullable or not (was_nullable or (table_id, column.id) in changes.required):
+                continue
+            unproven = sum(not _is_filled(file, column) for file in data.added.values())
+            nulls = 0
+            # Rows that were there show a column added here as its first default.
+            is_filled = column.initial_default is not None if known is None else not known.nullable
+            if entry.base is not None and not is_filled:
+                old = _unfilled(connection, database, head, entry.current, column, data)
+                unproven, nulls = unproven + old[0], old[1]
+            if unproven or nulls:
+                raise _has_nulls(entry.current, column, unproven, nulls)
 
 
-def _prove_no_nulls(
+def _is_filled(file: LocalFile, column: Column) -> bool:
+    """Whether a file of this transaction is proven to hold no NULL in a column."""
+    written = next((c for c in file.written_for.columns if c.id == column.id), None)
+    if written is None:
+        return column.initial_default is not None
+    if not written.nullable:
+        return True
+    stats = next((s for s in file.new.stats if s.column_id == column.id), None)
+    return stats is not None and stats.null_count == 0
+
+
+def _unfilled(
     connection: Connection,
     database: CatalogDatabase,
     head: int,
     table: Table,
     column: Column,
     data: DataChanges,
-) -> None:
+) -> tuple[int, int]:
+    """How many committed files are not proven to be without NULL, and NULLs in inlined rows."""
     committed = read_files(connection, database, head, table, stats_of=[column.id])
     stats = [file.stats.get(column.id) for file in committed if file.id not in data.ended]
-    for local in data.added.values():
-        stats.append(next((s for s in local.new.stats if s.column_id == column.id), None))
     inlined = [
         row
         for row in read_inlined_rows(connection, database, head, table)
         if row.row_id not in data.inlined_deletes
     ]
     unproven = sum(1 for s in stats if s is None or s.null_count != 0)
-    nulls = sum(1 for row in inlined if row.values[column.id] is None)
-    if unproven or nulls:
-        raise InvalidDefinitionError(
-            f"Column {column.name!r} of {table.name} cannot become NOT NULL: {unproven} of its "
-            f"files and {nulls} of its inlined rows hold NULL, or cannot be proven not to.",
-            hint="Update the rows that are NULL, compact the table if they were deleted, "
-            "then try again.",
-        )
+    return unproven, sum(1 for row in inlined if row.values[column.id] is None)
+
+
+def _has_nulls(table: Table, column: Column, files: int, rows: int) -> InvalidDefinitionError:
+    return InvalidDefinitionError(
+        f"Column {column.name!r} of {table.name} cannot become NOT NULL: {files} of its "
+        f"files and {rows} of its inlined rows hold NULL, or cannot be proven not to.",
+        hint="Update the rows that are NULL, compact the table if they were deleted, "
+        "then try again.",
+    )

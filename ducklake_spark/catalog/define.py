@@ -222,7 +222,10 @@ class Definer(LocalReader):
 
     def set_column_nullable(self, table: Name, path: str, nullable: bool) -> Table:
         """Set NOT NULL, which is refused at commit if there are NULLs, or drop it."""
-        return self._alter(table, lambda t: alter.set_nullable(t, path, nullable))
+        altered = self._alter(table, lambda t: alter.set_nullable(t, path, nullable))
+        if not nullable:
+            self.changes.required.add((altered.id, altered.column(path).id))
+        return altered
 
     def set_column_default(
         self, table: Name, path: str, value: object = None, *, expression: str | None = None

@@ -79,13 +79,18 @@ class Entry(Generic[D]):
 class LocalFile:
     """A data file added here; `delete` holds what was deleted from it again.
 
-    Its values are those of the partitioning in force when it was added, whatever came after.
+    Its columns and partition values are those of the table it was written for, whatever came after.
     """
 
     id: int
     new: NewDataFile
-    partition_id: int | None
+    written_for: Table
     delete: StagedDelete | None = None
+
+    @property
+    def partition_id(self) -> int | None:
+        spec = self.written_for.partition
+        return spec.id if spec is not None and spec.fields else None
 
 
 @dataclass(slots=True)
@@ -145,6 +150,8 @@ class LocalChanges:
     macros: dict[int, Entry[Macro]] = field(default_factory=dict)
     data: dict[int, TableData] = field(default_factory=dict)
     options: dict[OptionKey, str | None] = field(default_factory=dict)
+    # Columns that were made NOT NULL, by table and column: what was new here may hold rows too.
+    required: set[tuple[int, int]] = field(default_factory=set)
 
     @property
     def is_empty(self) -> bool:
@@ -162,6 +169,7 @@ class LocalChanges:
             {key: replace(entry) for key, entry in self.macros.items()},
             {key: (table, data.copy()) for key, (table, data) in self.data.items()},
             dict(self.options),
+            set(self.required),
         )
 
     def of(self, table: Table) -> DataChanges:

@@ -145,9 +145,7 @@ class Transaction(Definer):
         for file in files:
             _check_new_file(target, file)
         added = self.changes.of(target).added
-        spec = target.partition
-        partition_id = spec.id if spec is not None and spec.fields else None
-        new = [LocalFile(next(self._local_ids), f, partition_id) for f in files if f.record_count]
+        new = [LocalFile(next(self._local_ids), f, target) for f in files if f.record_count]
         added.update({file.id: file for file in new})
         return [self._own_file(file, target) for file in new]
 

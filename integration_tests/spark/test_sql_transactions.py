@@ -15,6 +15,7 @@ from ducklake_spark.errors import (
     CommitConflictError,
     CommitMessageRequiredError,
     DuckLakeError,
+    InvalidDefinitionError,
     ReadOnlyError,
     RefusedError,
     StatementError,
@@ -390,3 +391,38 @@ def test_a_partitioning_with_rows_cannot_end_in_the_commit_it_begins_in(on: SqlL
     on.run("INSERT INTO p VALUES (2, 'y')", "COMMIT")
     assert on.rows("CALL lake.verify()") == []
     assert on.same("SELECT * FROM p WHERE b = 'y'") == [(2, "y")]
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ("CREATE TABLE n AS SELECT CAST(NULL AS INT) AS x",),
+        ("CREATE TABLE n (x INT)", "INSERT INTO n VALUES (NULL)"),
+        ("ALTER TABLE t RENAME TO n", "ALTER TABLE n ADD COLUMN x INT"),
+        ("CREATE TABLE n AS SELECT 1 AS a", "ALTER TABLE n ADD COLUMN x INT"),
+        (
+            "ALTER TABLE t RENAME TO n",
+            "ALTER TABLE n ADD COLUMN x INT DEFAULT 1",
+            "INSERT INTO n VALUES (2, NULL)",
+        ),
+        ("ALTER TABLE r ALTER COLUMN x DROP NOT NULL", "INSERT INTO r VALUES (NULL)",
+         "ALTER TABLE r RENAME TO n"),
+    ],
+)  # fmt: skip
+def test_not_null_of_what_is_new(on: SqlLake, statements: tuple[str, ...]) -> None:
+    on.run("CREATE TABLE r (x INT NOT NULL)")
+    before = on.newest
+    on.run("BEGIN", *statements, "ALTER TABLE n ALTER COLUMN x SET NOT NULL")
+    with pytest.raises(InvalidDefinitionError, match=r"'x' of main\.n cannot become NOT NULL"):
+        on.run("COMMIT")
+    assert on.newest == before
+
+
+def test_not_null_of_what_is_new_and_filled(on: SqlLake) -> None:
+    on.run("BEGIN", "CREATE TABLE n AS SELECT 1 AS x", "ALTER TABLE n ALTER COLUMN x SET NOT NULL")
+    on.run("INSERT INTO n VALUES (2)", "ALTER TABLE n ADD COLUMN y INT DEFAULT 7")
+    on.run("ALTER TABLE t ADD COLUMN x INT DEFAULT 3", "ALTER TABLE t ALTER COLUMN x SET NOT NULL")
+    on.run("ALTER TABLE n ALTER COLUMN y SET NOT NULL", "INSERT INTO n VALUES (3, 8)", "COMMIT")
+    assert on.same("SELECT * FROM n") == [(1, 7), (2, 7), (3, 8)]
+    assert on.same("SELECT * FROM t") == [(1, 3)]
+    assert on.rows("CALL lake.verify()") == []
