@@ -18,6 +18,7 @@ from ducklake_spark.catalog.reader import (
     required_view,
 )
 from ducklake_spark.spec.model import (
+    Column,
     DataFile,
     DeleteFile,
     InlinedRow,
@@ -367,14 +368,17 @@ class LocalReader:
 
     def former_types(self, table: Table) -> Mapping[int, Mapping[DataType, int]]:
         """Other types that leaves of the table had, those that were changed here included."""
-        if table.id < 0:
-            return {}
-        known = {i: dict(types) for i, types in self.base.former_types(table).items()}
-        before = self.base.columns_at(table, self.snapshot.id)
-        types = {leaf.id: leaf.type for column in before for leaf in column.walk()}
-        for leaf in table.walk():
-            if not leaf.children and types.get(leaf.id, leaf.type) != leaf.type:
-                known.setdefault(leaf.id, {})[types[leaf.id]] = self.snapshot.id + 1
+        now = {leaf.id: leaf.type for leaf in table.walk() if not leaf.children}
+        old: list[Column] = []
+        known: dict[int, dict[DataType, int]] = {}
+        if table.id >= 0:
+            known = {i: dict(types) for i, types in self.base.former_types(table).items()}
+            old += self.base.columns_at(table, self.snapshot.id)
+        for file in self.changes.seen(table).added.values():
+            old += file.written_for.columns
+        for leaf in (leaf for column in old for leaf in column.walk()):
+            if now.get(leaf.id, leaf.type) != leaf.type:
+                known.setdefault(leaf.id, {})[leaf.type] = self.snapshot.id + 1
         return known
 
     def options(self, table: Table | None = None) -> Mapping[str, str]:

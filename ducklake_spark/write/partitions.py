@@ -32,12 +32,13 @@ def overwrite_partitions(
     staged = stage(frame, table, tx.options(table))
     try:
         written = {file.partition_values for file in staged.files}
+        retyped = _retyped(tx, table)
         whole = [
             file
             for file in before
-            if _has_todays_keys(file, table) and file.partition_values in written
+            if _has_todays_keys(file, table, retyped) and file.partition_values in written
         ]
-        others = [file for file in before if not _has_todays_keys(file, table)]
+        others = [file for file in before if not _has_todays_keys(file, table, retyped)]
         added = tx.add_files(table.name, staged.files)
         if added and (others or tx.inlined_rows(table)):
             _delete_rows(session, tx, table, others, added)
@@ -48,8 +49,23 @@ def overwrite_partitions(
     return staged
 
 
-def _has_todays_keys(file: DataFile, table: Table) -> bool:
-    return table.partition is not None and file.partition_id == table.partition.id
+def _retyped(tx: Transaction, table: Table) -> int | None:
+    """The last snapshot that gave a key's column another type, if there is one."""
+    former = tx.former_types(table)
+    ends = [end for key in table.partition_fields for end in former.get(key.column_id, {}).values()]
+    return max(ends, default=None)
+
+
+def _has_todays_keys(file: DataFile, table: Table, retyped: int | None) -> bool:
+    """Whether the values of a file are told as those of a new one would be.
+
+    A promotion keeps the partitioning, and the same value has another text, or bucket, by its new
+    type. Files without a first row id may hold rows from before it, and keep their old values.
+    """
+    if table.partition is None or file.partition_id != table.partition.id:
+        return False
+    is_newer = file.row_id_start is not None and file.begin_snapshot > (retyped or 0)
+    return retyped is None or is_newer
 
 
 def _delete_rows(

@@ -224,6 +224,37 @@ def test_partitions_are_overwritten(on: SqlLake, keys: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "key"),
+    [
+        ("DATE '2024-01-15'", "TIMESTAMP_NTZ", "k"),
+        ("DATE '2024-01-15'", "TIMESTAMP_NTZ", "bucket(64, k)"),
+        ("CAST(1.5 AS DECIMAL(5, 2))", "DECIMAL(9, 3)", "k"),
+        ("7", "DOUBLE", "k"),
+    ],
+)
+def test_partitions_of_a_promoted_column_are_overwritten(
+    on: SqlLake, old: str, new: str, key: str
+) -> None:
+    on.run(
+        f"CREATE OR REPLACE TABLE o PARTITIONED BY ({key}) AS "
+        f"SELECT {old} AS k, 1 AS v UNION ALL SELECT NULL, 2"
+    )
+    value = f"CAST({old} AS {new})"
+    on.run(f"ALTER TABLE o ALTER COLUMN k TYPE {new}", f"INSERT INTO o SELECT {value}, 3")
+    for v in (4, 5):
+        on.run(f"INSERT OVERWRITE o PARTITION (k) SELECT {value}, {v}")
+    assert on.same("SELECT v FROM o") == [(2,), (5,)]
+
+
+def test_partitions_of_a_column_promoted_in_the_same_transaction(on: SqlLake) -> None:
+    on.run("BEGIN", "CREATE OR REPLACE TABLE o (d DATE, v INT) PARTITIONED BY (d)")
+    on.run("INSERT INTO o VALUES (DATE '2024-01-15', 1), (DATE '2024-01-16', 2)")
+    on.run("ALTER TABLE o ALTER COLUMN d TYPE TIMESTAMP_NTZ")
+    on.run("INSERT OVERWRITE o PARTITION (d) SELECT TIMESTAMP_NTZ '2024-01-15', 3", "COMMIT")
+    assert on.same("SELECT v FROM o") == [(2,), (3,)]
+
+
+@pytest.mark.parametrize(
     ("mode", "rows"),
     [("dynamic", [(1, 1, 9), (1, 2, 2), (2, 1, 3)]), ("static", [(1, 1, 9), (2, 1, 3)])],
 )
