@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import operator
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, select
@@ -14,7 +15,7 @@ from ducklake_spark.spec.model import Commit, Snapshot
 
 _s = tables.snapshot.c
 _NEWEST_FIRST = select(tables.snapshot).order_by(_s.snapshot_id.desc())
-_IDS = range(2**63)  # what a database can be asked for
+_HIGHEST_ID = 2**63 - 1  # what a database can be asked for
 _NEWEST = _NEWEST_FIRST.limit(1)
 
 
@@ -29,9 +30,16 @@ def latest_snapshot(connection: Connection) -> Snapshot:
 
 
 def snapshot_by_id(connection: Connection, snapshot_id: int) -> Snapshot:
+    try:
+        wanted = operator.index(snapshot_id)
+    except TypeError:
+        raise ConfigError(
+            f"{snapshot_id!r} is no version of the lake, for versions are whole numbers.",
+            hint="Give the id of a snapshot, such as: version=3.",
+        ) from None
     row = None
-    if snapshot_id in _IDS:
-        query = select(tables.snapshot).where(_s.snapshot_id == snapshot_id)
+    if 0 <= wanted <= _HIGHEST_ID:
+        query = select(tables.snapshot).where(_s.snapshot_id == wanted)
         row = connection.execute(query).first()
     if row is None:
         raise NotFoundError(f"Snapshot {snapshot_id}, {_range(connection)},")

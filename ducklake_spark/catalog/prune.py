@@ -43,7 +43,7 @@ from ducklake_spark.spec.values import format_text
 
 _s = tables.file_column_stats.c
 # SQLite reads numbers beyond 64 bits as the greatest one within, which therefore says nothing.
-_INT64 = range(-(2**63), 2**63 - 1)
+_LEAST, _GREATEST = -(2**63), 2**63 - 2
 # A column promoted from date to timestamp has texts of both shapes; only one of them sorts.
 _SHAPES = {
     "date": TimeShape.DATE,
@@ -190,7 +190,7 @@ def _comparable(
     name = data_type.name
     low, high = _s.min_value, _s.max_value
     if name in SIGNED or name in UNSIGNED:
-        if value not in _INT64:
+        if not _LEAST <= value <= _GREATEST:
             return None
         return database.integer(low), database.integer(high), value, value
     if name in FLOATS or name == "decimal":

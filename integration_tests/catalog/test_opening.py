@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -383,3 +384,12 @@ def test_a_point_in_time_needs_a_time_zone(make_lake: MakeLake) -> None:
         assert catalog.snapshot(timestamp=now).id == 0
         with pytest.raises(ConfigError, match=r"no time zone.*datetime\.now\(UTC\)"):
             catalog.snapshot(timestamp=now.replace(tzinfo=None))
+
+
+@pytest.mark.parametrize("version", ["3", 3.0, b"3"])
+def test_a_version_is_a_whole_number(make_lake: MakeLake, version: Any) -> None:
+    with make_lake("sqlite").open() as catalog:
+        with pytest.raises(ConfigError, match="no version of the lake"):
+            catalog.snapshot(version)
+        with pytest.raises(NotFoundError, match="Snapshot 9223372036854775808"):
+            catalog.at(2**63)
