@@ -75,8 +75,9 @@ def age_limit(
         if older_than is not None:
             raise ConfigError("Give older_than or cleanup_all, not both.")
         return None
-    chosen = older_than or set_age(catalog, "delete_older_than") or SAFETY_AGE
-    return moment_of(chosen, now=utc_now())
+    if older_than is None:
+        older_than = set_age(catalog, "delete_older_than") or SAFETY_AGE
+    return moment_of(older_than, now=utc_now())
 
 
 def remove_files(paths: Iterable[str]) -> None:

@@ -21,7 +21,7 @@ def expire_snapshots(
 ) -> list[SnapshotRow]:
     """Forget snapshots by their ids, or those made before a time; the newest one always stays.
 
-    Without either the option `expire_older_than` says how old; without that nothing is expired.
+    Without either the option `expire_older_than` says how old; without that it is refused.
     """
     *history, newest = catalog.commits()
     if versions is not None and older_than is not None:
@@ -37,7 +37,7 @@ def expire_snapshots(
 
 
 def _limit(catalog: Catalog, older_than: Moment | None) -> datetime.datetime:
-    chosen = older_than or set_age(catalog, "expire_older_than")
+    chosen = set_age(catalog, "expire_older_than") if older_than is None else older_than
     if chosen is None:
         raise RefusedError(
             "Nothing says which snapshots may go, and without a limit that would be all but one.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import time
 from collections.abc import Callable
@@ -67,7 +68,8 @@ def test_scheduled_files_wait_until_no_query_reads_them(lake: LakeAddress) -> No
     with catalog:
         assert cleanup_old_files(catalog) == []
         assert cleanup_old_files(catalog, older_than="1 hour") == []
-        (planned,) = cleanup_old_files(catalog, cleanup_all=True, dry_run=True)
+        (planned,) = cleanup_old_files(catalog, older_than=datetime.timedelta(0), dry_run=True)
+        assert cleanup_old_files(catalog, cleanup_all=True, dry_run=True) == [planned]
         assert (planned.path, planned.action) == (str(path), "delete")
         assert path.exists()
         assert cleanup_old_files(catalog, cleanup_all=True) == [planned]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -203,6 +204,8 @@ def test_the_option_says_how_old(make_lake: MakeLake) -> None:
         with catalog.transaction() as tx:
             tx.set_option("expire_older_than", "1 week")
         assert expire_snapshots(catalog) == []
+        nothing = datetime.timedelta(0)
+        assert len(expire_snapshots(catalog, older_than=nothing, dry_run=True)) == 3
         with catalog.transaction() as tx:
             tx.set_option("expire_older_than", "0 days")
         assert [row.snapshot_id for row in expire_snapshots(catalog)] == [0, 1, 2]
