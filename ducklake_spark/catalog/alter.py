@@ -36,7 +36,7 @@ from ducklake_spark.spec.types import (
     parse_type,
     widens_to,
 )
-from ducklake_spark.spec.values import format_text, to_physical
+from ducklake_spark.spec.values import cast_text, to_physical
 
 _IDENTIFIER_OR_STRING = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|[A-Za-z_]\w*(\s*\()?")
 
@@ -142,7 +142,7 @@ def literal_text(value: object, data_type: DataType, name: str) -> str:
             hint="Nested columns start as NULL; give an expression as default for new rows.",
         )
     try:
-        text = format_text(to_physical(value, data_type), data_type)
+        text = cast_text(to_physical(value, data_type), data_type)
     except (TypeError, ValueError) as error:
         raise InvalidDefinitionError(
             f"{value!r} is no default for column {name!r} of type {data_type}: {error}.",

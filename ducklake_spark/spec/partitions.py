@@ -27,7 +27,7 @@ from ducklake_spark.spec.scalars import (
     TIME_UNITS,
     TIMESTAMP_UNITS,
     Physical,
-    format_blob_escaped,
+    cast_text,
     format_text,
 )
 from ducklake_spark.spec.types import FLOATS, SIGNED, DataType, Primitive
@@ -142,19 +142,9 @@ def partition_value(transform: Transform, value: Physical, data_type: DataType) 
     if transform.buckets is not None:
         return str(bucket_of(value, data_type, transform.buckets))
     if transform.name == "identity":
-        return _cast_text(value, data_type)
+        return cast_text(value, data_type)
     part = _calendar_part(transform.name, value, data_type)
     return None if part is None else str(part)
-
-
-def _cast_text(value: Physical, data_type: DataType) -> str:
-    match data_type.name:
-        case "boolean":
-            return "true" if value else "false"
-        case "blob":
-            return format_blob_escaped(value)
-        case _:
-            return format_text(value, data_type)
 
 
 def _calendar_part(name: str, value: Physical, data_type: DataType) -> int | None:

@@ -88,6 +88,17 @@ def format_text(value: Physical, data_type: DataType) -> str:
     return _FORMATTERS[name](value)
 
 
+def cast_text(value: Physical, data_type: DataType) -> str:
+    """The text of DuckDB's CAST(… AS VARCHAR), which is in partition values and defaults."""
+    match data_type.name:
+        case "boolean":
+            return "true" if value else "false"
+        case "blob":
+            return format_blob_escaped(value)
+        case _:
+            return format_text(value, data_type)
+
+
 def parse_decimal(text: str, data_type: Primitive) -> Decimal:
     if not _DECIMAL.fullmatch(text):
         raise ValueError(f"not a {data_type}: {text!r}")

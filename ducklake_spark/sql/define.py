@@ -48,7 +48,7 @@ from ducklake_spark.sql.views import SPARK_TEXT, portable
 from ducklake_spark.sql.workspace import Relation, Work
 from ducklake_spark.write import append
 
-_CONSTANTS = {"TRUE", "FALSE", "NULL", "DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "-", "+", "X"}
+_CONSTANTS = {"TRUE", "FALSE", "NULL", "DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "-", "+"}
 
 
 def create_schema(work: Work, name: str, wanted: CreateSchema) -> Outcome:
@@ -150,7 +150,7 @@ def field_of(scope: Scope, wanted: ColumnDefinition) -> Field:
 def is_constant(expression: str) -> bool:
     """Whether an expression is a literal, which existing rows can be given as well."""
     return all(
-        token.kind in (Kind.STRING, Kind.NUMBER) or token.word in _CONSTANTS
+        token.kind in (Kind.STRING, Kind.BYTES, Kind.NUMBER) or token.word in _CONSTANTS
         for token in tokenize(expression)
     )
 

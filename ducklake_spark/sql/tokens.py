@@ -45,6 +45,7 @@ class Kind(Enum):
     WORD = auto()  # a name without quotes, or a keyword
     QUOTED = auto()  # a name in backticks
     STRING = auto()
+    BYTES = auto()  # X'00FF'
     NUMBER = auto()
     SYMBOL = auto()
     END = auto()
@@ -104,6 +105,8 @@ def _kind(text: str, raw: _Raw) -> Kind:
     first = text[raw.start]
     if raw.token_type in _STRINGS:
         return Kind.STRING
+    if raw.token_type is TokenType.HEX_STRING and first in "xX":
+        return Kind.BYTES
     if raw.token_type is TokenType.IDENTIFIER:
         return Kind.QUOTED
     if raw.token_type is TokenType.NUMBER:

@@ -23,6 +23,7 @@ from ducklake_spark.scan.types import shown_type, spark_type_of
 from ducklake_spark.spec.model import Column, Table
 from ducklake_spark.spec.names import backticked, fold
 from ducklake_spark.spec.types import MAX_DECIMAL_PRECISION
+from ducklake_spark.spec.values import parse_blob_escaped
 
 _NUMBERS = (T.NumericType,)
 _TIMES = (T.DateType, T.TimestampType, T.TimestampNTZType)
@@ -173,6 +174,8 @@ def default_value(column: Column) -> Expression:
         return F.lit(None).cast(shown_type(column))
     if column.default.kind == "expression":
         return F.expr(column.default.value or "NULL").cast(shown_type(column))
+    if column.type.name == "blob":
+        return F.expr(f"X'{parse_blob_escaped(column.default.value or '').hex()}'")
     return F.lit(column.default.value).cast(shown_type(column))
 
 

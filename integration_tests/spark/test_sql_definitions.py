@@ -125,6 +125,18 @@ def test_alter_table(on: SqlLake) -> None:
     on.run("ALTER TABLE main.b RENAME TO main.a", "DROP TABLE a")
 
 
+def test_defaults_of_bytes(on: SqlLake) -> None:
+    on.run(
+        "CREATE TABLE x AS SELECT 1 AS id", "ALTER TABLE x ADD COLUMN b BINARY DEFAULT X'00fF61'"
+    )
+    on.run("INSERT INTO x (id) VALUES (2)", "INSERT INTO x VALUES (3, DEFAULT)")
+    on.duck_runs("INSERT INTO x (id) VALUES (4)")
+    assert on.same("SELECT id, hex(b) FROM x") == [(i, "00FF61") for i in range(1, 5)]
+    (text,) = (row[0] for row in on.rows("SHOW CREATE TABLE x"))
+    assert "DEFAULT X'00ff61'" in text
+    on.run("DROP TABLE x")
+
+
 def test_layout_and_options(on: SqlLake) -> None:
     on.run(
         "CREATE TABLE l (id INT, at DATE)",

@@ -91,7 +91,7 @@ def test_column_ids_go_depth_first_from_one(orders: Table) -> None:
     ("data_type", "value", "text"),
     [
         ("int32", 42, "42"), ("varchar", "", ""), ("varchar", "it's", "it's"),
-        ("boolean", True, "1"),
+        ("boolean", True, "true"), ("blob", b"\x00\xffa", r"\x00\xFFa"),
         ("decimal(5,2)", Decimal("1.5"), "1.50"), ("float64", 0.1, "0.1"),
         ("date", datetime.date(2024, 1, 15), "2024-01-15"),
         ("uuid", "f79c3e09-677c-4bbd-a479-3f349cb785e7", "f79c3e09-677c-4bbd-a479-3f349cb785e7"),
