@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import BigInteger, Connection, MetaData
+from sqlalchemy import BigInteger, Connection, MetaData, quoted_name
 from sqlalchemy import Column as SqlColumn
 from sqlalchemy import Table as SqlTable
 from sqlalchemy.schema import CreateTable
@@ -73,7 +73,11 @@ def _can_inline(table: Table, kind: str) -> bool:
 
 def _inlined_table(name: str, table: Table, kind: str) -> SqlTable:
     own = [SqlColumn(column, BigInteger) for column in _OWN]
-    columns = [SqlColumn(_name(c, kind), _SqlType(_type(c.type, kind))) for c in table.columns]
+    # In quotes whatever they are: SQLAlchemy does not know every database's keywords.
+    columns = [
+        SqlColumn(quoted_name(_name(c, kind), quote=True), _SqlType(_type(c.type, kind)))
+        for c in table.columns
+    ]
     return SqlTable(name, MetaData(), *own, *columns)
 
 

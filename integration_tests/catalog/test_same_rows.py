@@ -88,6 +88,7 @@ ODD_COLUMNS = {
     "s": 'STRUCT(a INTEGER, "B c" VARCHAR[])',
     "m": "MAP(VARCHAR, INTEGER)",
     **dict.fromkeys(("Abc", "Name", "select", "Select it", "ä", "$1"), "INTEGER"),
+    **dict.fromkeys(("qualify", "Pivot", "lambda", "show", "describe", "window"), "INTEGER"),
 }
 BOUNDS = ("min_value", "max_value")
 DIFFERENCES = (
