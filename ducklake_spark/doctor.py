@@ -78,12 +78,12 @@ def _look_at_lake(lake: Attached, session: Session | None) -> Iterator[Finding]:
     except DuckLakeError as error:
         yield _failed("catalog", error, "Check catalog and metadata_schema.")
         return
-    if path is not None and not lake.read_only:
+    if not lake.read_only:
         yield from _look_at_data_path(path, session)
 
 
-def _look_at_catalog(lake: Attached) -> tuple[Finding, str | None]:
-    """The finding and the lake's data path, which for a new lake nobody may have named."""
+def _look_at_catalog(lake: Attached) -> tuple[Finding, str]:
+    """The finding and the lake's complete data path; a new lake's is where it would be."""
     try:
         with Catalog.open(
             lake.catalog,
@@ -97,7 +97,8 @@ def _look_at_catalog(lake: Attached) -> tuple[Finding, str | None]:
     except CatalogNotFoundError:
         if lake.read_only:
             raise  # nobody will create it
-        return Finding("catalog", "not there yet: the first run creates it"), lake.data_path
+        path = Catalog.planned_data_path(lake.catalog, lake.data_path)
+        return Finding("catalog", "not there yet: the first run creates it"), path
 
 
 def _look_at_data_path(path: str, session: Session | None) -> Iterator[Finding]:

@@ -25,7 +25,13 @@ from ducklake_spark.catalog.inventory import (
 )
 from ducklake_spark.catalog.reader import SnapshotReader
 from ducklake_spark.catalog.retries import repeatedly
-from ducklake_spark.catalog.store import LakeFacts, Store, open_store
+from ducklake_spark.catalog.store import (
+    LakeFacts,
+    Store,
+    complete_data_path,
+    open_store,
+    path_of_new_lake,
+)
 from ducklake_spark.catalog.transaction import Transaction
 from ducklake_spark.catalog.usage import LakeUsage, read_usage
 from ducklake_spark.config import CatalogAddress, CommitSettings, parse_catalog
@@ -80,6 +86,13 @@ class Catalog:
             create=create,
         )
         return cls(store, facts, author, commit_settings or CommitSettings())
+
+    @staticmethod
+    def planned_data_path(catalog: str | CatalogAddress, data_path: str | None = None) -> str:
+        """The complete path below which a lake that is not there yet would keep its files."""
+        address = parse_catalog(catalog) if isinstance(catalog, str) else catalog
+        database = database_for(address, metadata_schema=None)
+        return complete_data_path(path_of_new_lake(database, data_path))
 
     def __repr__(self) -> str:
         return f"Catalog({self._store.database.describe()!r})"

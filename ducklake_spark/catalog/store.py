@@ -138,7 +138,7 @@ def open_store(
         if not present:
             if not create:
                 raise _no_lake(database)
-            _create_lake(store, _path_of_new_lake(database, data_path))
+            _create_lake(store, path_of_new_lake(database, data_path))
         return store, _read_facts(store, data_path, override_data_path)
     except BaseException:
         store.close()
@@ -152,7 +152,8 @@ def _no_lake(database: CatalogDatabase) -> CatalogNotFoundError:
     )
 
 
-def _path_of_new_lake(database: CatalogDatabase, data_path: str | None) -> str:
+def path_of_new_lake(database: CatalogDatabase, data_path: str | None) -> str:
+    """Where a lake that is yet to be created keeps its files, as its catalog will say."""
     path = data_path if data_path is not None else database.default_data_path()
     if path is None:
         raise DataPathError(
@@ -232,7 +233,11 @@ def _read_facts(store: Store, given: str | None, override: bool) -> LakeFacts:
             f"The catalog {store.database.describe()} has no data path.",
             hint="Its table ducklake_metadata lost a row; restore it from a backup.",
         )
-    if given is not None and not override and _complete(given) != _complete(stored):
+    if (
+        given is not None
+        and not override
+        and complete_data_path(given) != complete_data_path(stored)
+    ):
         raise DataPathError(
             f"The data path {given!r} is not the one of the lake {store.database.describe()}, "
             f"{stored!r}.",
@@ -240,7 +245,7 @@ def _read_facts(store: Store, given: str | None, override: bool) -> LakeFacts:
             "value of data_path in the catalog's table ducklake_metadata.",
         )
     path = given if given is not None and override else stored
-    return LakeFacts(_complete(path), settings.get("encrypted") == "true")
+    return LakeFacts(complete_data_path(path), settings.get("encrypted") == "true")
 
 
 def _check_version(store: Store, version: str | None) -> None:
@@ -253,7 +258,8 @@ def _check_version(store: Store, version: str | None) -> None:
         )
 
 
-def _complete(data_path: str) -> str:
+def complete_data_path(data_path: str) -> str:
+    """A data path as users write it, from the root on: seen from here, whoever reads it next."""
     if is_remote(data_path):
         return as_directory(data_path)
     local = os.path.expanduser(canonical(data_path))  # noqa: PTH111 - as DuckDB does

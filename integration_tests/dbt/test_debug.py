@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,31 @@ def test_every_red_line_says_what_to_do(
     assert "Create the folder, or ask for the right to write there." in out
     assert main(["doctor", "--profiles-dir", str(tmp_path)]) == 1
     assert "data path, from Spark: [ERROR]" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("data_path", ["lake/data/", "~/files", None])
+def test_a_lake_that_is_not_there_yet_is_well(
+    data_path: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    """As `dbt init` leaves it: paths from the project's folder or from home, and nothing in it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    given = ["--data-path", data_path] if data_path else []
+    code = main(["doctor", "--catalog", "sqlite:lake/catalog.sqlite", *given])
+    out = capsys.readouterr().out
+    assert code == 0, out
+    complete = {
+        "lake/data/": "lake/data/",
+        "~/files": "home/files/",
+        None: "lake/catalog.sqlite.files/",
+    }
+    assert f"data path, from Spark: [OK] {tmp_path}/{complete[data_path]} is writable" in out
+    assert not (tmp_path / "lake" / "catalog.sqlite").exists()
+
+
+def test_a_new_lake_without_a_place_is_told(capsys: Any, new_database: Callable[[], str]) -> None:
+    assert main(["doctor", "--catalog", f"postgres:{new_database()}"]) == 1
+    assert "catalog: [ERROR] [DL204]" in capsys.readouterr().out
 
 
 def test_a_catalog_that_cannot_be_opened_is_told_without_a_traceback(
