@@ -10,6 +10,8 @@ from typing import Any
 import jinja2
 import yaml
 from jinja2.sandbox import SandboxedEnvironment
+from yaml.parser import ParserError
+from yaml.scanner import ScannerError
 
 from ducklake_spark.cli.connection import Connection
 from ducklake_spark.config import parse_attached, refuse_unknown
@@ -61,11 +63,26 @@ def _file(folder: Path | None) -> Path:
 def _loaded(path: Path) -> dict[str, Any]:
     try:
         found = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    except yaml.MarkedYAMLError as error:
+        # Without the exception: its text quotes the line, which may hold a password.
+        raise ConfigError(f"{path} cannot be read: {_yaml_problem(error)}.") from None
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigError(f"{path} cannot be read: {error}") from error
     if not isinstance(found, dict):
         raise ConfigError(f"{path} does not hold profiles by name.")
     return found
+
+
+def _yaml_problem(error: yaml.MarkedYAMLError) -> str:
+    """What is wrong and where, in words that are YAML's alone."""
+    problem = "it is not YAML that profiles are made of"
+    if isinstance(error, (ScannerError, ParserError)) and error.problem:
+        problem = error.problem.partition(" handle ")[0]  # a name from the file would follow
+    if error.problem_mark is None:
+        return problem
+    return (
+        f"{problem}, in line {error.problem_mark.line + 1}, column {error.problem_mark.column + 1}"
+    )
 
 
 def _project_profile() -> str | None:
@@ -78,6 +95,8 @@ def _only_one(profiles: Mapping[str, Any], path: Path) -> str:
     names = [name for name in profiles if name != "config"]
     if len(names) == 1:
         return names[0]
+    if not names:
+        raise ConfigError(f"{path} has no profiles.", hint=_HINT)
     raise ConfigError(
         f"{path} has several profiles.", hint=f"Name one with --profile: {', '.join(names)}."
     )

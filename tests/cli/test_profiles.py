@@ -110,6 +110,27 @@ def test_what_is_wrong_is_told(profile: str | None, target: str | None, message:
 
 
 @pytest.mark.parametrize(
+    "value", ["pass=se: cret", "*secret", "!secret x", "!secret!x y", '"secret', "[a, secret"]
+)
+def test_what_is_no_yaml_is_told_without_its_text(folder: Path, value: str) -> None:
+    """The line may hold a password."""
+    (folder / "profiles.yml").write_text(f"shop:\n  outputs:\n    dev:\n      catalog: {value}\n")
+    with pytest.raises(
+        ConfigError, match=r"profiles\.yml cannot be read: .*, in line \d"
+    ) as caught:
+        read_profile(None, None, None)
+    assert "cret" not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize("text", ["", "config: {send_anonymous_usage_stats: false}"])
+def test_a_file_without_profiles_is_told(folder: Path, text: str) -> None:
+    (folder / "profiles.yml").write_text(text)
+    with pytest.raises(ConfigError, match=r"has no profiles.*--catalog"):
+        read_profile(None, None, None)
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["tables", "--profile", "nope"], "no profile 'nope'"),
