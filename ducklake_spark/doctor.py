@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from ducklake_spark.catalog import Catalog
 from ducklake_spark.config import Attached
-from ducklake_spark.errors import CatalogNotFoundError, DuckLakeError
+from ducklake_spark.errors import CatalogNotFoundError, DuckLakeError, StorageError
 from ducklake_spark.session import Session, SparkSettings
 from ducklake_spark.spec.names import uuid7
 from ducklake_spark.spec.paths import as_directory
@@ -108,7 +108,7 @@ def _look_at_data_path(path: str, session: Session | None) -> Iterator[Finding]:
         if session is not None:
             yield _write_by_spark(session, path, folder)
     finally:
-        with suppress(OSError):  # what could not be written need not be removed
+        with suppress(StorageError):  # what could not be written need not be removed
             remove_tree(folder)
 
 
@@ -119,8 +119,9 @@ def _write_from_here(path: str, folder: str) -> Finding:
         make_parent(file_system, inner)
         with file_system.open_output_stream(inner) as file:
             file.write(b"x")
-    except (OSError, ValueError) as error:
-        return Finding(subject, f"{path} cannot be written to: {error}.", _rights(path))
+    except (StorageError, OSError, ValueError) as error:
+        reason = f"it {error.problem}" if isinstance(error, StorageError) else error
+        return Finding(subject, f"{path} cannot be written to: {reason}.", _rights(path))
     return Finding(subject, f"{path} is writable")
 
 
@@ -130,7 +131,11 @@ def _write_by_spark(session: Session, path: str, folder: str) -> Finding:
         session.spark.range(1).write.parquet(hadoop_path(f"{folder}spark/"))
     except SPARK_ERRORS as error:
         return Finding(subject, f"{path} cannot be written to: {query_error(error)}", _rights(path))
-    if not any(name.endswith(".parquet") for name in list_files(f"{folder}spark/")):
+    try:
+        is_seen = any(name.endswith(".parquet") for name in list_files(f"{folder}spark/"))
+    except StorageError as error:
+        return Finding(subject, error.message, error.hint)
+    if not is_seen:
         return Finding(
             subject,
             f"what Spark writes to {path} cannot be seen from here.",

@@ -229,6 +229,30 @@ class PartlyDoneError(DuckLakeError):
         )
 
 
+# --- files ---
+
+
+class StorageError(DuckLakeError):
+    """A file, or the store that holds it, cannot be read or written."""
+
+    code = "DL601"
+
+    def __init__(
+        self, path: str, problem: str, *, hint: str | None = None, is_missing: bool = False
+    ) -> None:
+        super().__init__(f"{path!r} {problem}.", hint=hint)
+        self.path = path
+        self.problem = problem
+        self.is_missing = is_missing
+        self.relation: str | None = None
+
+    def name_relation(self, relation: str) -> None:
+        """Say whose file it is; whoever is nearest to the file knows best."""
+        if self.relation is None:
+            self.relation = relation
+            self.message = f"{self.path!r} of {relation} {self.problem}."
+
+
 # --- refusals ---
 
 

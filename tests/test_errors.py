@@ -15,6 +15,7 @@ from ducklake_spark.errors import (
     MissingExtraError,
     NotFoundError,
     PartlyDoneError,
+    StorageError,
 )
 
 # Whoever documents or handles an error by its code relies on it: a code never changes its class.
@@ -43,6 +44,7 @@ CODES = {
     "TransactionStateError": "DL505",
     "AfterCommitError": "DL506",
     "PartlyDoneError": "DL507",
+    "StorageError": "DL601",
     "RefusedError": "DL700",
     "ReadOnlyError": "DL701",
     "PathOutsideLakeError": "DL702",
@@ -66,6 +68,8 @@ def _made(cls: type[DuckLakeError]) -> DuckLakeError:
         return cls("Table main.orders", near=["order", "people"], wanted="orders")
     if issubclass(cls, PartlyDoneError):
         return cls("merge_adjacent_files", {"main.t": ConfigError("No.", hint="Do something.")})
+    if issubclass(cls, StorageError):
+        return cls("lake/t.parquet", "is not there", hint="Do something.", is_missing=True)
     return cls("It went wrong.", hint="Do something.")
 
 

@@ -14,7 +14,12 @@ from pathlib import Path
 import pyarrow as pa
 
 from ducklake_spark.catalog import Name, Transaction
-from ducklake_spark.errors import AlreadyExistsError, IncompatibleFileError, NotFoundError
+from ducklake_spark.errors import (
+    AlreadyExistsError,
+    IncompatibleFileError,
+    NotFoundError,
+    StorageError,
+)
 from ducklake_spark.files.matching import Match, folders_of, match_columns
 from ducklake_spark.spec.model import Column, DataFile, NewDataFile, Table
 from ducklake_spark.spec.partitions import IDENTITY, Transform, key_names, partition_value
@@ -157,10 +162,12 @@ class _Adoption:
 def _read_footer(path: str) -> Footer:
     try:
         return read_footer(path)
-    except FileNotFoundError as error:
-        raise NotFoundError(f"The file {path!r}") from error
-    except pa.ArrowInvalid as error:
-        raise IncompatibleFileError(f"The file {path!r} is no Parquet file.") from error
+    except StorageError as error:
+        if error.is_missing:
+            raise NotFoundError(f"The file {path!r}") from error
+        if isinstance(error.__cause__, pa.ArrowInvalid):
+            raise IncompatibleFileError(f"The file {path!r} is no Parquet file.") from error
+        raise
 
 
 def _number(text: str | None, name: str, path: str) -> str | None:

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from ducklake_spark.catalog import Name, Transaction
 from ducklake_spark.spec.model import DataFile, Table
 from ducklake_spark.storage.delete_files import StagedDeleteFile, stage_delete
+from ducklake_spark.storage.failures import files_of
 
 _THREADS = 8
 
@@ -37,6 +38,6 @@ def end_files(tx: Transaction, table: Table, files: Sequence[DataFile]) -> None:
         return file.id, stage_delete(table.location, file, rest, tx.snapshot.id + 1)
 
     tx.end_files(table.name, [file.id for file in files if not file.inlined_deletes])
-    with ThreadPoolExecutor(_THREADS) as pool:
+    with files_of(table.name), ThreadPoolExecutor(_THREADS) as pool:
         staged = dict(pool.map(stage, (file for file in files if file.inlined_deletes)))
     tx.delete_rows(table.name, staged)

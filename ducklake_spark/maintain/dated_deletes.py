@@ -8,6 +8,7 @@ from ducklake_spark.catalog import HistoricDeletes
 from ducklake_spark.spec.model import ChangedFile, DeleteFile, InlinedRow, NewDataFile, Table
 from ducklake_spark.spec.paths import StoredPath
 from ducklake_spark.storage.delete_files import read_history, stage_history
+from ducklake_spark.storage.failures import files_of
 from ducklake_spark.storage.footers import read_row_ids
 
 Written = list[StoredPath]
@@ -25,7 +26,8 @@ def deletes_of_rows(
     if not ended:
         return None
     path = file.path.under(table.location)
-    places = enumerate(read_row_ids(path))
+    with files_of(table.name):
+        places = enumerate(read_row_ids(path))
     deletes = {at: ended[key] for at, key in places if key in ended}
     return _staged(table, path, deletes, written)
 
@@ -34,7 +36,8 @@ def consolidated(table: Table, changed: ChangedFile, written: Written) -> Histor
     """All deletes from a data file, those in the catalog and those in files, as one file."""
     deletes = dict(changed.inlined_deletes)
     for file in changed.delete_files:
-        positions, snapshots = read_history(file)
+        with files_of(table.name):
+            positions, snapshots = read_history(file)
         for at, snapshot in zip(positions.to_pylist(), snapshots.to_pylist(), strict=True):
             deletes[at] = min(snapshot, deletes.get(at, snapshot))
     path = changed.file.path

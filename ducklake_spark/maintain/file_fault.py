@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from ducklake_spark.errors import UnsupportedFeatureError
+from ducklake_spark.errors import StorageError, UnsupportedFeatureError
 from ducklake_spark.spec.faults import Fault, Severity
 
 MISSING = "file-missing"
 # What reading a file raises if the file is to blame.
-UNREADABLE = (OSError, pa.ArrowException, UnsupportedFeatureError)
+UNREADABLE = (StorageError, pa.ArrowException, UnsupportedFeatureError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class FileFault:
 
 def unreadable(path: str, failure: Exception) -> FileFault:
     """The fault of a file that could not be read."""
-    if isinstance(failure, FileNotFoundError):
+    if isinstance(failure, StorageError) and failure.is_missing:
         return FileFault(
             MISSING,
             path,
@@ -38,7 +38,7 @@ def unreadable(path: str, failure: Exception) -> FileFault:
             "Bring it back from a backup. If that cannot be, delete its row from the catalog: "
             "its rows are lost.",
         )
-    reason = str(failure).partition("\n")[0].rstrip(".")
+    reason = str(failure.__cause__ or failure).partition("\n")[0].rstrip(".")
     return FileFault(
         "file-unreadable",
         path,

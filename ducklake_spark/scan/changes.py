@@ -27,6 +27,7 @@ from ducklake_spark.session import Session
 from ducklake_spark.spec.model import ChangedFile, InlinedRow, Table, TableChanges
 from ducklake_spark.spec.names import backticked
 from ducklake_spark.storage.delete_files import read_history
+from ducklake_spark.storage.failures import files_of
 
 _ENDED = "_ducklake_ended"
 _FILE_ENDED = "_ducklake_file_ended"
@@ -80,7 +81,7 @@ class _Feed:
         self._reader = reader
         self._table = table
         self._changes = changes
-        with ThreadPoolExecutor(_THREADS) as pool:
+        with files_of(table.name), ThreadPoolExecutor(_THREADS) as pool:
             deaths = pool.map(lambda file: _deaths(file, changes.end), changes.files)
             self._deaths = {c.file.id: d for c, d in zip(changes.files, deaths, strict=True)}
         self._shrunk = [c for c in changes.files if self._may_shrink(c)]

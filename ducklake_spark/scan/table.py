@@ -43,6 +43,7 @@ from ducklake_spark.session import Session
 from ducklake_spark.spec.model import Column, DataFile, InlinedRow, MappedName, NameMapping, Table
 from ducklake_spark.spec.names import backticked
 from ducklake_spark.spec.predicates import Predicate
+from ducklake_spark.storage.failures import files_of
 
 ROW_ID = "_ducklake_row_id"
 SNAPSHOT_ID = "_ducklake_snapshot_id"
@@ -144,8 +145,9 @@ class _Scan:
     def parts(self, files: Sequence[DataFile]) -> list[DataFrame]:
         mapped = any(file.mapping_id is not None for file in files)
         mappings = self.reader.mappings(self.table) if mapped else {}
-        groups = self._groups(files, mappings)
-        return [self._read(group, members, mappings) for group, members in groups.items()]
+        with files_of(self.table.name):
+            groups = self._groups(files, mappings)
+            return [self._read(group, members, mappings) for group, members in groups.items()]
 
     def frame(self, files: Sequence[DataFile]) -> DataFrame:
         parts = self.parts(files)

@@ -13,6 +13,7 @@ from ducklake_spark.errors import CatalogDamagedError, UnsupportedFeatureError
 from ducklake_spark.spec.model import DataFile, DeleteFile
 from ducklake_spark.spec.names import uuid7
 from ducklake_spark.spec.paths import StoredPath
+from ducklake_spark.storage.failures import reaching
 from ducklake_spark.storage.filesystem import locate, make_parent
 from ducklake_spark.storage.footers import footer_size_of
 
@@ -113,8 +114,9 @@ def read_delete_file(file: DeleteFile) -> pa.Table:
 
 
 def _read(path: str) -> pa.Table:
-    file_system, inner = locate(path)
-    table = pq.read_table(inner, filesystem=file_system, partitioning=None)
+    with reaching(path):
+        file_system, inner = locate(path)
+        table = pq.read_table(inner, filesystem=file_system, partitioning=None)
     # The columns are known by place and type, whatever their names (FORMAT 1.9).
     names = ["file_path", "pos", SNAPSHOT_COLUMN][: table.num_columns]
     return table.rename_columns(names)
@@ -134,15 +136,19 @@ def _write(
         columns.append(snapshots.take(order))
         schema = _WITH_SNAPSHOTS
     stored = StoredPath(f"ducklake-{uuid7()}-delete.parquet")
-    file_system, inner = locate(stored.under(location))
-    make_parent(file_system, inner)
-    pq.write_table(pa.Table.from_arrays(columns, schema=schema), inner, filesystem=file_system)
+    table = pa.Table.from_arrays(columns, schema=schema)
+    with reaching(stored.under(location), "written"):
+        file_system, inner = locate(stored.under(location))
+        make_parent(file_system, inner)
+        pq.write_table(table, inner, filesystem=file_system)
+        file_size = file_system.get_file_info(inner).size
+        footer_size = footer_size_of(file_system, inner)
     return StagedDeleteFile(
         location=location,
         path=stored,
         data_file_path=data_file_path,
         delete_count=len(positions),
-        file_size_bytes=file_system.get_file_info(inner).size,
-        footer_size=footer_size_of(file_system, inner),
+        file_size_bytes=file_size,
+        footer_size=footer_size,
         snapshot_id=None,
     )

@@ -10,6 +10,7 @@ from functools import cache
 from pyarrow import fs
 
 from ducklake_spark.spec.paths import is_remote, local_path
+from ducklake_spark.storage.failures import reaching
 
 _log = logging.getLogger(__name__)
 _WILDCARD = re.compile(r"[*?[]")
@@ -32,7 +33,9 @@ def locate(path: str) -> tuple[fs.FileSystem, str]:
 @cache
 def _store(scheme: str, bucket: str) -> tuple[fs.FileSystem, str]:
     # Kept, for PyArrow asks a bucket for its region first.
-    found: tuple[fs.FileSystem, str] = fs.FileSystem.from_uri(f"{scheme}://{bucket}")
+    address = f"{scheme}://{bucket}"
+    with reaching(address, "opened"):
+        found: tuple[fs.FileSystem, str] = fs.FileSystem.from_uri(address)
     return found
 
 
@@ -45,14 +48,17 @@ def make_parent(file_system: fs.FileSystem, path: str) -> None:
 def is_folder(path: str) -> bool:
     """Whether there is such a folder; object stores may have none for files that are there."""
     file_system, inner = locate(path)
-    return bool(file_system.get_file_info(inner.rstrip("/")).type == fs.FileType.Directory)
+    with reaching(path):
+        return bool(file_system.get_file_info(inner.rstrip("/")).type == fs.FileType.Directory)
 
 
 def list_files(folder: str) -> list[str]:
     """The files below a folder, by their paths inside it."""
     file_system, inner = locate(folder)
     root = inner.rstrip("/") + "/"
-    found = file_system.get_file_info(fs.FileSelector(root, recursive=True, allow_not_found=True))
+    selector = fs.FileSelector(root, recursive=True, allow_not_found=True)
+    with reaching(folder, "listed"):
+        found = file_system.get_file_info(selector)
     return [info.path.removeprefix(root) for info in found if info.type == fs.FileType.File]
 
 
@@ -87,8 +93,9 @@ def _matching(part: str) -> str:
 def remove_tree(folder: str) -> None:
     """Remove a folder with all that is in it; one that is gone is fine."""
     file_system, inner = locate(folder)
-    if file_system.get_file_info(inner.rstrip("/")).type != fs.FileType.NotFound:
-        file_system.delete_dir(inner.rstrip("/"))
+    with reaching(folder, "removed"):
+        if file_system.get_file_info(inner.rstrip("/")).type != fs.FileType.NotFound:
+            file_system.delete_dir(inner.rstrip("/"))
 
 
 def remove_file(path: str) -> None:
@@ -97,10 +104,11 @@ def remove_file(path: str) -> None:
     On a local disk Spark leaves a checksum beside each file that it writes, which goes with it.
     """
     file_system, inner = locate(path)
-    _remove(file_system, inner)
-    if isinstance(file_system, fs.LocalFileSystem):
-        folder, slash, name = inner.rpartition("/")
-        _remove(file_system, f"{folder}{slash}.{name}.crc")
+    with reaching(path, "removed"):
+        _remove(file_system, inner)
+        if isinstance(file_system, fs.LocalFileSystem):
+            folder, slash, name = inner.rpartition("/")
+            _remove(file_system, f"{folder}{slash}.{name}.crc")
 
 
 def remove_files(paths: Iterable[str]) -> None:
@@ -125,5 +133,6 @@ def move_file(source: str, target: str) -> None:
     """Move a file within one file system; an object store copies it on its own side."""
     file_system, inner = locate(source)
     _, wanted = locate(target)
-    make_parent(file_system, wanted)
-    file_system.move(inner, wanted)
+    with reaching(source, "moved"):
+        make_parent(file_system, wanted)
+        file_system.move(inner, wanted)

@@ -19,6 +19,7 @@ from ducklake_spark.spec.paths import StoredPath
 from ducklake_spark.spec.stats import ColumnStats
 from ducklake_spark.spec.types import FLOATS, UNSIGNED, DataType, Primitive
 from ducklake_spark.spec.values import format_text, parse_blob_hex, parse_text
+from ducklake_spark.storage.failures import reaching
 from ducklake_spark.storage.filesystem import locate
 
 _FOOTER_TAIL = 8  # the footer's length, four bytes, and the magic number
@@ -90,17 +91,20 @@ def describe_file(
 
 
 def read_footer(path: str) -> Footer:
-    file_system, inner = locate(path)
-    with pq.ParquetFile(inner, filesystem=file_system) as file:
-        metadata, schema = file.metadata, file.schema_arrow
-    size = file_system.get_file_info(inner).size
-    return Footer(path, metadata, schema, size, footer_size_of(file_system, inner))
+    with reaching(path):
+        file_system, inner = locate(path)
+        with pq.ParquetFile(inner, filesystem=file_system) as file:
+            metadata, schema = file.metadata, file.schema_arrow
+        size = file_system.get_file_info(inner).size
+        return Footer(path, metadata, schema, size, footer_size_of(file_system, inner))
 
 
 def read_row_ids(path: str) -> list[tuple[int, int]]:
     """The row id and the snapshot of each row of a file that holds them (FORMAT 1.10)."""
-    file_system, inner = locate(path)
-    table = pq.read_table(inner, columns=list(_LINEAGE), filesystem=file_system, partitioning=None)
+    columns = list(_LINEAGE)
+    with reaching(path):
+        file_system, inner = locate(path)
+        table = pq.read_table(inner, columns=columns, filesystem=file_system, partitioning=None)
     row_ids, snapshots = (table[name].to_pylist() for name in _LINEAGE)
     return list(zip(row_ids, snapshots, strict=True))
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from pyarrow import fs
 
 from ducklake_spark.spec.paths import canonical, is_inside, is_remote, join
+from ducklake_spark.storage.failures import reaching
 from ducklake_spark.storage.filesystem import locate
 
 _THREADS = 16  # they wait for the store most of the time
@@ -36,7 +37,9 @@ def _remote_files(folder: str) -> Iterator[ListedFile]:
     file_system, inner = locate(folder)
     root = inner.rstrip("/") + "/"
     selector = fs.FileSelector(root, recursive=True, allow_not_found=True)
-    for info in file_system.get_file_info(selector):
+    with reaching(folder, "listed"):
+        found = file_system.get_file_info(selector)
+    for info in found:
         if info.type == fs.FileType.File:
             path = folder.rstrip("/") + "/" + info.path.removeprefix(root)
             yield ListedFile(path, info.size, info.mtime)
@@ -58,7 +61,8 @@ def missing_files(paths: Iterable[str]) -> list[str]:
 
     def is_missing(path: str) -> bool:
         file_system, inner = locate(path)
-        return bool(file_system.get_file_info(inner).type != fs.FileType.File)
+        with reaching(path):
+            return bool(file_system.get_file_info(inner).type != fs.FileType.File)
 
     listed = list(paths)
     with ThreadPoolExecutor(_THREADS) as pool:

@@ -17,6 +17,7 @@ from ducklake_spark.session import Session
 from ducklake_spark.spec.model import DataFile, Table
 from ducklake_spark.spec.predicates import Predicate
 from ducklake_spark.storage.delete_files import StagedDeleteFile, stage_delete
+from ducklake_spark.storage.failures import files_of
 
 _THREADS = 8
 
@@ -56,7 +57,7 @@ def delete_places(
         positions = found[at]
         return files[at].id, stage_delete(table.location, files[at], positions, tx.snapshot.id + 1)
 
-    with ThreadPoolExecutor(_THREADS) as pool:
+    with files_of(table.name), ThreadPoolExecutor(_THREADS) as pool:
         staged = dict(pool.map(stage, (at for at in found if at not in whole)))
     tx.delete_rows(table.name, staged)
     end_files(tx, table, [files[at] for at in sorted(whole)])

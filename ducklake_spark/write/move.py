@@ -22,6 +22,7 @@ from ducklake_spark.scan.types import FIELD_ID, encoded
 from ducklake_spark.spec.model import Column, NewDataFile, Table
 from ducklake_spark.spec.names import backticked, fold, uuid7
 from ducklake_spark.spec.paths import StoredPath
+from ducklake_spark.storage.failures import files_of
 from ducklake_spark.storage.filesystem import list_files, move_file, remove_files, remove_tree
 from ducklake_spark.storage.footers import described, field_id, leaves_of, read_footer
 from ducklake_spark.storage.hadoop import hadoop_path
@@ -154,7 +155,7 @@ def _described(
         return replace(new, path=places[path])
 
     try:
-        with ThreadPoolExecutor(_THREADS) as pool:
+        with files_of(table.name), ThreadPoolExecutor(_THREADS) as pool:
             return dict(zip(found.values(), pool.map(settle, found), strict=True))
     except BaseException:
         discard(table, places.values())

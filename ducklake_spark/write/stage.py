@@ -24,6 +24,7 @@ from ducklake_spark.spec.model import NameMapping, NewDataFile, Table
 from ducklake_spark.spec.names import backticked, uuid7
 from ducklake_spark.spec.paths import StoredPath, is_remote
 from ducklake_spark.spec.types import FLOATS
+from ducklake_spark.storage.failures import files_of
 from ducklake_spark.storage.filesystem import (
     is_folder,
     list_files,
@@ -241,5 +242,5 @@ def _described(
             return new
         return replace(new, mapping=mapping, partition_values=partition_texts(table, new))
 
-    with ThreadPoolExecutor(_THREADS) as pool:
+    with files_of(table.name), ThreadPoolExecutor(_THREADS) as pool:
         return [file for file in pool.map(describe, sorted(paths)) if file.record_count]

@@ -70,6 +70,21 @@ def test_errors(lake: LakeAddress, statement: str, capsys: pytest.CaptureFixture
     assert "Traceback" not in captured.err
 
 
+@pytest.mark.parametrize("statement", ["SELECT * FROM t", "DELETE FROM t WHERE id = 1"])
+def test_a_file_that_is_gone(
+    lake: LakeAddress, statement: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = "CREATE TABLE t AS SELECT id FROM range(0, 3, 1, 1); DELETE FROM t WHERE id = 0"
+    assert run(lake, "sql", made) == 0
+    (deletes,) = Path(lake.data_path).rglob("*-delete.parquet")
+    deletes.unlink()
+    capsys.readouterr()
+    assert run(lake, "sql", statement) == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f"ducklake: [DL601] '{deletes}' of main.t is not there.")
+    assert said.count("\n") == 1
+
+
 def test_the_shell(
     lake: LakeAddress, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
