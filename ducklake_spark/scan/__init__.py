@@ -1,6 +1,7 @@
 """A snapshot of a table, and what changed between two, as Spark DataFrames."""
 
 from ducklake_spark.scan.changes import table_changes, table_deletions, table_insertions
+from ducklake_spark.scan.defaults import new_default
 from ducklake_spark.scan.places import PLACE, split_places
 from ducklake_spark.scan.table import (
     FILE,
@@ -19,6 +20,7 @@ __all__ = [
     "ROW_ID",
     "SNAPSHOT_ID",
     "STORED",
+    "new_default",
     "read_living_rows",
     "read_rows",
     "read_table",

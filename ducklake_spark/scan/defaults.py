@@ -1,7 +1,7 @@
-"""What rows show in columns and fields that were added after them.
+"""Defaults: what rows show in columns and fields that were added after them, and new rows get.
 
-A file lacks such a column. Spark shows a default for a column that is missing in a file, but not
-for a field inside a struct, and not for bytes; there the age of the file tells.
+A file lacks a column that was added later. Spark shows a default for a column that is missing in
+a file, but not for a field inside a struct, and not for bytes; there the age of the file tells.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pyspark.sql import types as T
 from ducklake_spark.errors import UnsupportedFeatureError
 from ducklake_spark.scan.types import Conversion, converted, spark_type_of
 from ducklake_spark.spec.model import Column, DataFile
-from ducklake_spark.spec.values import INFINITY, parse_text
+from ducklake_spark.spec.values import INFINITY, format_text, parse_text
 
 _LONG_DIGITS = 18
 _PER_MICRO = {"timestamp_s": 1_000_000, "timestamp_ms": 1_000, "timestamp": 1}
@@ -33,6 +33,16 @@ def stored_default(column: Column, data_type: T.DataType) -> Expression:
     """The same as an expression; NULL where there is no default."""
     literal = _literal(column)
     return F.lit(None).cast(data_type) if literal is None else F.expr(literal)
+
+
+def new_default(column: Column) -> str:
+    """What new rows get in a primitive column with a literal default: SQL of the type shown."""
+    text = column.default.value or ""
+    if column.type.name in ("time", "uuid"):
+        return _quoted(format_text(parse_text(text, column.type), column.type))
+    if column.type.name in ("int128", "uint128"):  # exact until they are written
+        return _cast(text, spark_type_of(column).shown)
+    return _sql(column, text)
 
 
 def to_be_filled(columns: Collection[Column]) -> frozenset[int]:
@@ -75,7 +85,11 @@ def _literal(column: Column) -> str | None:
     """The initial default in SQL, as files hold it; whatever time zone the session has."""
     if column.initial_default is None or column.type.is_nested:
         return None
-    value = parse_text(column.initial_default, column.type)
+    return _sql(column, column.initial_default)
+
+
+def _sql(column: Column, text: str) -> str:
+    value = parse_text(text, column.type)
     match column.type.name:
         case "date":
             return f"date_from_unix_date({value})"
@@ -96,7 +110,7 @@ def _literal(column: Column) -> str | None:
                 f"{column.type} as a double, and none is exactly that.",
                 hint="Leave the column out, or read the table with DuckDB.",
             )
-    return f"CAST({_quoted(column.initial_default)} AS {_sql_type(column)})"
+    return _cast(text, spark_type_of(column).stored)
 
 
 def _interval(micros: int) -> str:
@@ -106,8 +120,8 @@ def _interval(micros: int) -> str:
     return f"INTERVAL '{'-' if micros < 0 else ''}{days} {clock}' DAY TO SECOND"
 
 
-def _sql_type(column: Column) -> str:
-    return spark_type_of(column).stored.simpleString()
+def _cast(text: str, data_type: T.DataType) -> str:
+    return f"CAST({_quoted(text)} AS {data_type.simpleString()})"
 
 
 def _quoted(text: str) -> str:

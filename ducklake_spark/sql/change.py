@@ -17,7 +17,7 @@ from ducklake_spark.spec.model import Column, Table
 from ducklake_spark.spec.names import fold
 from ducklake_spark.spec.predicates import AllOf, Predicate
 from ducklake_spark.sql.conditions import predicate_of
-from ducklake_spark.sql.defaults import with_defaults
+from ducklake_spark.sql.defaults import computed_defaults, default_of, with_defaults
 from ducklake_spark.sql.failures import SPARK_ERRORS, query_error
 from ducklake_spark.sql.pruning import condition_of, equalities_of
 from ducklake_spark.sql.result import Outcome
@@ -47,7 +47,6 @@ from ducklake_spark.write import (
     stage,
     update,
 )
-from ducklake_spark.write.assign import default_value
 
 # A target of fewer files is read whole sooner than the source's keys are looked through.
 _WORTH_A_LOOK = 8
@@ -55,7 +54,7 @@ _WORTH_A_LOOK = 8
 
 def insert(scope: Scope, work: Work, to: Relation, wanted: Insert) -> Outcome:
     table = work.tx.table(to.name)
-    frame = _rows(scope, table, wanted)
+    frame = _rows(scope, table, wanted, to.lake)
     deleted = 0
     if wanted.replace_where is not None:
         deleted, staged = _replaced(scope, work, to, wanted, frame)
@@ -74,10 +73,10 @@ def insert(scope: Scope, work: Work, to: Relation, wanted: Insert) -> Outcome:
     )
 
 
-def _rows(scope: Scope, table: Table, wanted: Insert) -> DataFrame:
+def _rows(scope: Scope, table: Table, wanted: Insert, lake: str) -> DataFrame:
     """The rows to insert under the names of the table's columns."""
     given = {fold(key): value for key, value in wanted.partition.items() if value is not None}
-    frame = scope.query(with_defaults(wanted.query, table, wanted.columns))
+    frame = scope.query(with_defaults(scope, wanted.query, table, wanted.columns, lake))
     if not wanted.by_name:
         names = list(wanted.columns)
         names = names or [c.name for c in table.columns if fold(c.name) not in given]
@@ -91,7 +90,7 @@ def _rows(scope: Scope, table: Table, wanted: Insert) -> DataFrame:
         frame = _read_literals(frame, table)
     for name, value in given.items():
         frame = frame.withColumn(table.column(quoted(name)).name, F.expr(value))
-    return frame
+    return frame.withColumns(computed_defaults(scope, table, frame.columns, lake))
 
 
 def _read_literals(frame: DataFrame, table: Table) -> DataFrame:
@@ -257,7 +256,7 @@ def _assigned(
         if column.name in values and not rest:
             raise InvalidDefinitionError(f"Column {column.name!r} of {table.name} is set twice.")
         if text.strip().upper() == "DEFAULT" and not rest:
-            values[column.name] = default_value(column)
+            values[column.name] = default_of(scope, table, column, to.lake)
             continue
         value = _spliced(scope, text, to, alias)
         if not rest:
@@ -351,6 +350,8 @@ def _clause(
         values = _all_by_name(table, source, source_alias)
     elif when.then in ("update", "insert"):
         values = _assigned(scope, table, when.assignments, to, alias)
+        if when.then == "insert":
+            values = {**values, **computed_defaults(scope, table, values, to.lake)}
     return Clause(when.when, when.then, condition, values, when.message)
 
 

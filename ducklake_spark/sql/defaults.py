@@ -1,16 +1,29 @@
-"""DEFAULT among the VALUES of an INSERT, which Spark knows for its own tables only."""
+"""Defaults of columns in Spark's words.
+
+Spark knows the word DEFAULT for its own tables only, and the catalog keeps expressions as DuckDB
+reads them (FORMAT 1.13).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from pyspark.sql import Column as Expression
+from pyspark.sql import functions as F
+from sqlglot.errors import SqlglotError
+
+from ducklake_spark.errors import InvalidDefinitionError
+from ducklake_spark.scan import new_default, shown_type
 from ducklake_spark.spec.model import Column, Table
-from ducklake_spark.spec.values import parse_blob_escaped
+from ducklake_spark.spec.names import fold
+from ducklake_spark.sql.failures import SPARK_ERRORS, query_error
+from ducklake_spark.sql.from_duckdb import for_spark
+from ducklake_spark.sql.scope import Scope
 from ducklake_spark.sql.splice import Edit, spliced
-from ducklake_spark.sql.tokens import Cursor, literal, quoted
+from ducklake_spark.sql.tokens import Cursor, quoted
 
 
-def with_defaults(query: str, table: Table, names: Sequence[str]) -> str:
+def with_defaults(scope: Scope, query: str, table: Table, names: Sequence[str], lake: str) -> str:
     """The query with the defaults of its columns in the place of the word DEFAULT."""
     cursor = Cursor(query)
     if not cursor.accept("VALUES"):
@@ -21,7 +34,7 @@ def with_defaults(query: str, table: Table, names: Sequence[str]) -> str:
         for column in columns:
             token = cursor.peek()
             if cursor.until(",").upper() == "DEFAULT":
-                edits.append(Edit(token.start, token.end, default_text(column)))
+                edits.append(Edit(token.start, token.end, _text(scope, table, column, lake)))
             if not cursor.accept(","):
                 break
         while not cursor.done and not cursor.accept(")"):
@@ -30,12 +43,43 @@ def with_defaults(query: str, table: Table, names: Sequence[str]) -> str:
     return spliced(query, edits).text
 
 
-def default_text(column: Column) -> str:
-    """The default of a column in Spark's words."""
+def default_of(scope: Scope, table: Table, column: Column, lake: str) -> Expression:
+    """The default of a column as a value of the type that is shown for it."""
+    return F.expr(_text(scope, table, column, lake)).cast(shown_type(column))
+
+
+def computed_defaults(
+    scope: Scope, table: Table, given: Iterable[str], lake: str
+) -> dict[str, Expression]:
+    """The defaults that are expressions, of columns that are not given."""
+    known = {fold(name) for name in given}
+    return {
+        column.name: default_of(scope, table, column, lake)
+        for column in table.columns
+        if column.default.kind == "expression" and fold(column.name) not in known
+    }
+
+
+def _text(scope: Scope, table: Table, column: Column, lake: str) -> str:
     if column.default.is_none or column.default.value is None:
         return "NULL"
-    if column.default.kind == "expression":
-        return column.default.value
-    if column.type.name == "blob":
-        return f"X'{parse_blob_escaped(column.default.value).hex()}'"
-    return literal(column.default.value)
+    try:
+        if column.default.kind != "expression":
+            return new_default(column)
+        text = f"({for_spark(column.default.value, lake)})"
+        rows = scope.workspace.session.spark.range(1)
+        _ = rows.select(F.expr(text).cast(shown_type(column))).schema  # Spark looks at it now
+    except SPARK_ERRORS as error:
+        raise _no_form(table, column, query_error(error).message) from error
+    except (SqlglotError, RecursionError, ValueError) as error:
+        raise _no_form(table, column, str(error)) from error
+    return text
+
+
+def _no_form(table: Table, column: Column, reason: str) -> InvalidDefinitionError:
+    why = reason.partition("\n")[0].rstrip(".")
+    return InvalidDefinitionError(
+        f"The default of column {column.name!r} of {table.name}, {column.default.value}, has no "
+        f"form that Spark runs: {why}.",
+        hint="Give the column a value in the query, or set its default anew with ALTER TABLE.",
+    )

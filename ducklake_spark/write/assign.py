@@ -19,11 +19,11 @@ from ducklake_spark.errors import (
     NotFoundError,
     UnsupportedFeatureError,
 )
+from ducklake_spark.scan.defaults import new_default
 from ducklake_spark.scan.types import shown_type, spark_type_of
 from ducklake_spark.spec.model import Column, Table
 from ducklake_spark.spec.names import backticked, fold
 from ducklake_spark.spec.types import MAX_DECIMAL_PRECISION
-from ducklake_spark.spec.values import parse_blob_escaped
 
 _NUMBERS = (T.NumericType,)
 _TIMES = (T.DateType, T.TimestampType, T.TimestampNTZType)
@@ -80,10 +80,25 @@ class _Assignment:
             (
                 self.value(*given[fold(column.name)], column)
                 if fold(column.name) in given
-                else default_value(column)
+                else self._default(column)
             ).alias(column.name)
             for column in columns
         ]
+
+    def _default(self, column: Column) -> Expression:
+        """What a new row gets for a column that is not given."""
+        if column.default.is_none or column.type.is_nested:
+            return F.lit(None).cast(shown_type(column))
+        if column.default.kind == "expression":
+            return F.expr(column.default.value or "NULL").cast(shown_type(column))
+        try:
+            return F.expr(new_default(column)).cast(shown_type(column))
+        except ValueError as error:
+            raise InvalidDefinitionError(
+                f"The default of column {self._path + column.name!r} of {self._table.name}, "
+                f"{column.default.value!r}, is no {column.type}: {error}.",
+                hint="Give the column a value in the query, or set its default anew.",
+            ) from error
 
     def value(self, value: Expression, given: T.DataType, column: Column) -> Expression:
         """A value of a given type as one of the column."""
@@ -166,17 +181,6 @@ _IS_TEXT_OF: dict[str, Callable[[Expression], Expression]] = {
     "time": lambda text: text.rlike(_TIME),
     "json": _is_json,
 }
-
-
-def default_value(column: Column) -> Expression:
-    """What a new row gets for a column that is not given."""
-    if column.default.is_none or column.type.is_nested:
-        return F.lit(None).cast(shown_type(column))
-    if column.default.kind == "expression":
-        return F.expr(column.default.value or "NULL").cast(shown_type(column))
-    if column.type.name == "blob":
-        return F.expr(f"X'{parse_blob_escaped(column.default.value or '').hex()}'")
-    return F.lit(column.default.value).cast(shown_type(column))
 
 
 def _fits(given: T.DataType, column: Column) -> bool:

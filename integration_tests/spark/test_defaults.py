@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ducklake_spark.errors import InvalidDefinitionError
 from ducklake_spark.scan import read_table
 from ducklake_spark.session import Session
 from ducklake_spark.write import append
@@ -13,6 +14,7 @@ from support.lakes import LakeAddress, file_lake
 from support.oracle import Oracle
 from support.reader import duck_rows
 from support.spark_rows import spark_rows
+from support.sql_lakes import SqlLake
 
 
 @pytest.fixture
@@ -66,3 +68,60 @@ def test_old_rows_show_the_defaults_that_duckdb_shows(lake: LakeAddress, session
         session.spark.conf.set("spark.sql.session.timeZone", "UTC")
         theirs = [list(row.values()) for row in duck_rows(duck, table, "t")]
         assert sorted(map(repr, ours)) == sorted(map(repr, theirs))
+
+
+# What DuckDB makes of a default, whatever Spark would make of its text.
+NEW = (
+    "b BLOB DEFAULT '\\x00ab'",
+    "d DATE DEFAULT 'infinity'",
+    "bc DATE DEFAULT '0044-03-15 (BC)'",
+    "ts TIMESTAMP DEFAULT '-infinity'",
+    "tz TIMESTAMPTZ DEFAULT '2024-02-29 23:30:00-02:30'",
+    "tm TIME DEFAULT '01:02:03.5'",
+    "u UUID DEFAULT '00000000-FFFF-4FFF-BFFF-FFFFFFFFFFFF'",
+    "f DOUBLE DEFAULT 'nan'",
+    "v VARCHAR DEFAULT 'it''s \\'",
+    "u64 UBIGINT DEFAULT 18446744073709551615",
+    "j JSON DEFAULT '{\"a\": 1}'",
+    "ed DATE DEFAULT DATE '2024-01-15'",
+    "ei INTEGER DEFAULT (length('four') + 1)",
+)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO t (i) VALUES (1)",
+        f"INSERT INTO t VALUES (1{', DEFAULT' * len(NEW)})",
+        "INSERT INTO t BY NAME SELECT 1 AS i",
+        "MERGE INTO t USING (SELECT 1 AS i) AS s ON t.i = s.i "
+        "WHEN NOT MATCHED THEN INSERT (i) VALUES (s.i)",
+    ],
+)
+def test_new_rows_get_the_defaults_that_duckdb_gives(on: SqlLake, statement: str) -> None:
+    on.duck_runs(f"CREATE TABLE t (i INTEGER, {', '.join(NEW)})")
+    on.run(statement)
+    on.duck_runs("INSERT INTO t (i) VALUES (1)")
+    names = [column.split()[0] for column in NEW]
+    shown = ", ".join(f"{name}::VARCHAR" for name in names)
+    ours, theirs = on.duck(f"SELECT {shown} FROM t")
+    assert dict(zip(names, ours, strict=True)) == dict(zip(names, theirs, strict=True))
+
+
+def test_a_row_is_set_back_to_the_defaults_of_duckdb(on: SqlLake) -> None:
+    on.duck_runs("CREATE TABLE t (b BLOB DEFAULT '\\x00ab', d DATE DEFAULT DATE '2024-01-15')")
+    on.duck_runs("INSERT INTO t VALUES ('b', '2000-01-01')")
+    on.run("UPDATE t SET b = DEFAULT, d = DEFAULT")
+    assert on.duck("SELECT hex(b), d::VARCHAR FROM t") == [("006162", "2024-01-15")]
+
+
+@pytest.mark.parametrize(
+    "statement", ["INSERT INTO t (i) VALUES (1)", "INSERT INTO t VALUES (1, DEFAULT)"]
+)
+def test_a_default_that_spark_cannot_compute_is_told(on: SqlLake, statement: str) -> None:
+    on.duck_runs("CREATE TABLE t (i INTEGER, h VARCHAR DEFAULT format_bytes(1000))")
+    with pytest.raises(
+        InvalidDefinitionError, match=r"column 'h' of main\.t, .*format_bytes.*no form"
+    ):
+        on.run(statement)
+    on.run("INSERT INTO t VALUES (1, 'given')")
