@@ -14,7 +14,6 @@ from ducklake_spark.spec.model import Column, SortKey, Table, View
 from ducklake_spark.spec.names import fold
 from ducklake_spark.spec.partitions import Transform
 from ducklake_spark.sql.conditions import predicate_text
-from ducklake_spark.sql.defaults import default_text
 from ducklake_spark.sql.scope import Scan, Scope
 from ducklake_spark.sql.splice import Spliced
 from ducklake_spark.sql.statements import Describe, Explain, Show
@@ -159,8 +158,11 @@ def _column_text(column: Column) -> str:
     parts = [quoted(column.name), shown_type(column).simpleString()]
     if not column.nullable:
         parts.append("NOT NULL")
-    if not column.default.is_none:
-        parts.append(f"DEFAULT {default_text(column)}")
+    if not column.default.is_none and column.default.value is not None:
+        is_code = column.default.kind == "expression"
+        parts.append(
+            f"DEFAULT {column.default.value if is_code else literal(column.default.value)}"
+        )
     if column.comment:
         parts.append(f"COMMENT {literal(column.comment)}")
     return " ".join(parts)
