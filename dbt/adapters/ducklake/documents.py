@@ -114,7 +114,8 @@ def catalog_table(adapter: DuckLakeAdapter, relation: BaseRelation) -> CatalogTa
 
 def _columns_of_view(adapter: DuckLakeAdapter, view: BaseRelation) -> list[DuckLakeColumn]:
     try:
-        return adapter.get_columns_in_relation(view)
+        found: list[DuckLakeColumn] = adapter.get_columns_in_relation(view)
+        return found
     except DbtDatabaseError as error:  # one that stands for nothing any more keeps no other out
         fire_event(AdapterEventWarning(base_msg=f"The columns of {view} are left out: {error}"))
         return []
