@@ -109,6 +109,46 @@ functions:
             assert duck.rows(f"SELECT id, more FROM {schema}.seen ORDER BY id") == expected
 
 
+class TestNamesOfMacrosAreFree:
+    """A lake may have a macro and a table of one name: dbt means the table, once it is there."""
+
+    NAMES = ("as_rows", "as_table", "as_view", "as_seed", "as_snapshot")
+
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        kinds = {"as_rows": "incremental", "as_table": "table", "as_view": "view"}
+        return {
+            f"{name}.sql": f"{{{{ config(materialized='{kind}') }}}} select 1 as id"
+            for name, kind in kinds.items()
+        }
+
+    @pytest.fixture(scope="class")
+    def seeds(self) -> dict[str, str]:
+        return {"as_seed.csv": "id\n1\n"}
+
+    @pytest.fixture(scope="class")
+    def snapshots(self) -> dict[str, str]:
+        return {
+            "as_snapshot.yml": """
+snapshots:
+  - name: as_snapshot
+    relation: ref('as_seed')
+    config: {strategy: check, check_cols: all, unique_key: id}
+"""
+        }
+
+    def test_rows(self, project: Any) -> None:
+        for name in self.NAMES:
+            project.run_sql(f"create function lake.{{schema}}.{name}(n int) returns int return n")
+        for rows in (1, 2):  # built, and gone on with
+            run_dbt(["build"])
+            query = "select count(*) from {schema}.as_rows"
+            assert project.run_sql(query, fetch="one") == (rows,)
+        for name in self.NAMES:
+            query = f"select min(id), lake.{{schema}}.{name}(max(7)) from {{schema}}.{name}"
+            assert project.run_sql(query, fetch="one") == (1, 7)
+
+
 class TestAggregatesAreRefused:
     @pytest.fixture(scope="class")
     def functions(self) -> dict[str, str]:

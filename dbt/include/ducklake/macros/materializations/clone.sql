@@ -10,7 +10,7 @@
     {{ return({'relations': []}) }}
   {%- endif -%}
   {%- set existing_relation = load_cached_relation(this) -%}
-  {%- if existing_relation and not flags.FULL_REFRESH -%}
+  {%- if existing_relation and not existing_relation.is_function and not flags.FULL_REFRESH -%}
     {{ log('Relation ' ~ existing_relation ~ ' already exists', info=True) }}
     {{ return({'relations': []}) }}
   {%- endif -%}

@@ -14,7 +14,7 @@
 
   {%- set types = ducklake__seed_types(agate_table) -%}
   {%- set query = ducklake__seed_query(agate_table, types) -%}
-  {%- set replaced = existing_relation is none or should_full_refresh()
+  {%- set replaced = existing_relation is none or not existing_relation.is_table or should_full_refresh()
       or ducklake__has_other_columns(existing_relation, query) -%}
   {%- if not replaced -%}
     {% do ducklake__apply_layout(target_relation) %}
@@ -26,6 +26,7 @@
       insert overwrite {{ target_relation.render() }} by name {{ query }}
     {%- endif %}
   {%- endcall %}
+  {% do ducklake__forget_view(existing_relation) %}
   {# dbt's log and its tests want to see how the rows got there. #}
   {% set rows_affected = agate_table.rows | length %}
 

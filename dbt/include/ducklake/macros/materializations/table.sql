@@ -23,7 +23,7 @@
 {% endmaterialization %}
 
 
-{#- Where a table takes the place of a view, or a view that of a table, dbt's cache must know. -#}
+{#- Where a table takes the place of a view or the name of a macro, dbt's cache must know. -#}
 {% macro ducklake__forget_view(relation) -%}
   {%- if relation is not none and not relation.is_table -%}
     {% do adapter.cache_dropped(relation) %}

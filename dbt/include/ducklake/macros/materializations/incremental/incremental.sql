@@ -21,7 +21,7 @@
   {%- endif -%}
   {%- set predicates = config.get('predicates', none) or config.get('incremental_predicates', none) or [] -%}
   {%- set grant_config = config.get('grants') -%}
-  {%- set rebuild = existing_relation is none or existing_relation.is_view or should_full_refresh() -%}
+  {%- set rebuild = existing_relation is none or not existing_relation.is_table or should_full_refresh() -%}
 
   {{ run_hooks(pre_hooks, inside_transaction=False) }}
   {{ run_hooks(pre_hooks, inside_transaction=True) }}

@@ -3,6 +3,11 @@
   {%- set exists, target_relation = get_or_create_relation(
       database=model.database, schema=model.schema, identifier=model.get('alias', model.name), type='table'
   ) -%}
+  {%- if target_relation.is_function -%}
+    {#- A macro of that name is no snapshot, and stays beside the one that is made. -#}
+    {% do adapter.cache_dropped(target_relation) %}
+    {%- set exists, target_relation = false, target_relation.incorporate(type='table') -%}
+  {%- endif -%}
   {%- if not target_relation.is_table -%}
     {% do exceptions.relation_wrong_type(target_relation, 'table') %}
   {%- endif -%}
