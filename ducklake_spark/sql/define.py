@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import sqlglot
@@ -20,6 +22,7 @@ from ducklake_spark.errors import (
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import Column, SortKey, Table
 from ducklake_spark.spec.names import QualifiedName, fold, quote, split_identifier
+from ducklake_spark.spec.types import FLOATS, UNSIGNED
 from ducklake_spark.sql.parse_columns import column_path
 from ducklake_spark.sql.result import Outcome
 from ducklake_spark.sql.scope import Scope
@@ -163,11 +166,16 @@ def _evaluated(scope: Scope, expression: str, type_text: str) -> Any:
 
 
 def _fitted(value: Any, type_name: str) -> Any:
-    """A constant for a column of another, wider type, such as 1 for a double."""
-    if isinstance(value, str) and type_name not in ("varchar", "json", "uuid"):
+    """A constant for a column of a type that has no literals of its own, such as 1 for a double."""
+    try:
+        if type_name in FLOATS and value is not None:
+            return float(value)  # of texts too: Spark has no literals for NaN and infinities
+        if type_name == "time" and isinstance(value, str):
+            return datetime.time.fromisoformat(value)
+    except ValueError:  # whoever takes the default says what is wrong with it
         return value
-    if type_name in ("float32", "float64") and value is not None:
-        return float(value)
+    if type_name in UNSIGNED and isinstance(value, Decimal) and value == int(value):
+        return int(value)
     return value
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
@@ -13,15 +14,19 @@ from ducklake_spark.scan.types import shown_type
 from ducklake_spark.spec.model import Column, SortKey, Table, View
 from ducklake_spark.spec.names import fold
 from ducklake_spark.spec.partitions import Transform
+from ducklake_spark.spec.values import parse_text
 from ducklake_spark.sql.conditions import predicate_text
 from ducklake_spark.sql.scope import Scan, Scope
 from ducklake_spark.sql.splice import Spliced
 from ducklake_spark.sql.statements import Describe, Explain, Show
 from ducklake_spark.sql.tokens import literal, quoted
+from ducklake_spark.sql.types import type_text
 from ducklake_spark.sql.views import spark_text
 from ducklake_spark.sql.workspace import MAIN, Relation
 
 Rows = list[tuple[object, ...]]
+
+_NUMBER = re.compile(r"-?\d+(\.\d*)?(e[+-]?\d+)?", re.ASCII)
 
 
 def show(scope: Scope, wanted: Show) -> DataFrame:
@@ -155,17 +160,34 @@ def _sql_name(to: Relation) -> str:
 
 
 def _column_text(column: Column) -> str:
-    parts = [quoted(column.name), shown_type(column).simpleString()]
+    parts = [quoted(column.name), type_text(column.type)]
     if not column.nullable:
         parts.append("NOT NULL")
     if not column.default.is_none and column.default.value is not None:
-        is_code = column.default.kind == "expression"
-        parts.append(
-            f"DEFAULT {column.default.value if is_code else literal(column.default.value)}"
-        )
+        parts.append(f"DEFAULT {_default_text(column, column.default.value)}")
     if column.comment:
         parts.append(f"COMMENT {literal(column.comment)}")
     return " ".join(parts)
+
+
+def _default_text(column: Column, text: str) -> str:
+    """A default as CREATE TABLE takes it for one of the column's type."""
+    if column.default.kind == "expression":
+        return text
+    match column.type.name:
+        case "blob":
+            return f"X'{parse_text(text, column.type).hex()}'"
+        case "boolean":
+            return str(parse_text(text, column.type)).lower()
+        case "date":
+            return f"DATE {literal(text)}"
+        case "timestamptz":
+            return f"TIMESTAMP {literal(text)}"
+        case "timestamp" | "timestamp_s" | "timestamp_ms":
+            return f"TIMESTAMP_NTZ {literal(text)}"
+        case "varchar" | "json":
+            return literal(text)
+    return text if _NUMBER.fullmatch(text) else literal(text)
 
 
 def _key_text(transform: Transform, column: str) -> str:

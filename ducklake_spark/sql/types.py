@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from pyspark.sql import types as T
 
 from ducklake_spark.catalog import Field
@@ -9,14 +11,17 @@ from ducklake_spark.errors import InvalidDefinitionError
 from ducklake_spark.session import Session
 from ducklake_spark.spec.types import (
     DataType,
+    ListType,
+    MapType,
     Primitive,
+    StructType,
     decimal,
     list_of,
     map_of,
     parse_type,
     struct_of,
 )
-from ducklake_spark.sql.tokens import tokenize
+from ducklake_spark.sql.tokens import quoted, tokenize
 
 _SPARK: dict[type[T.DataType], str] = {
     T.BooleanType: "boolean",
@@ -35,6 +40,38 @@ _SPARK: dict[type[T.DataType], str] = {
     T.TimestampNTZType: "timestamp",
     T.NullType: "int32",  # as DuckDB types a column of nothing but NULL
 }
+
+
+# Spark's words for the types of a lake; all others go by DuckLake's own name.
+_WORDS = {
+    "int8": "tinyint",
+    "int16": "smallint",
+    "int32": "int",
+    "int64": "bigint",
+    "float32": "float",
+    "float64": "double",
+    "varchar": "string",
+    "blob": "binary",
+    "timestamptz": "timestamp_ltz",  # whatever spark.sql.timestampType makes of TIMESTAMP
+    "timestamp": "timestamp_ntz",
+}
+_PLAIN_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+
+def type_text(data_type: DataType) -> str:
+    """A type of a lake in words that CREATE TABLE and ALTER TABLE take for just that type."""
+    match data_type:
+        case ListType(element=element):
+            return f"array<{type_text(element)}>"
+        case MapType(key=key, value=value):
+            return f"map<{type_text(key)},{type_text(value)}>"
+        case StructType(fields=fields):
+            inner = (
+                f"{name if _PLAIN_NAME.fullmatch(name) else quoted(name)}:{type_text(kind)}"
+                for name, kind in fields
+            )
+            return f"struct<{','.join(inner)}>"
+    return _WORDS.get(data_type.name, str(data_type))
 
 
 def fields_of(schema: T.StructType) -> list[Field]:

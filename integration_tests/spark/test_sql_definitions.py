@@ -173,6 +173,31 @@ def test_what_show_create_says_creates_the_same(on: SqlLake) -> None:
     assert [row[0] for row in on.rows("SHOW CREATE TABLE twin")] == [text]
 
 
+def test_show_create_names_the_types_of_the_lake(on: SqlLake) -> None:
+    types = (
+        "tinyint", "smallint", "int", "bigint", "hugeint", "utinyint", "usmallint", "uinteger",
+        "ubigint", "uhugeint", "float", "double", "decimal(5, 1)", "string", "binary", "boolean",
+        "date", "timestamp", "timestamp_ntz", "timestamp_s", "timestamp_ms", "timestamp_ns",
+        "time", "uuid", "json", "interval", "array<time>", "map<string, utinyint>",
+        "struct<`a b`: uuid, `c``d`: timestamp, comment: array<struct<x: json>>>",
+    )  # fmt: skip
+    defaults = (
+        "INT DEFAULT 42", "DOUBLE DEFAULT -1.5", "DOUBLE DEFAULT 'nan'", "BOOLEAN DEFAULT true",
+        "DATE DEFAULT DATE '2024-01-15'", "TIMESTAMP DEFAULT TIMESTAMP '2024-01-15 01:02:03'",
+        "TIMESTAMP_NTZ DEFAULT TIMESTAMP_NTZ '2024-01-15 01:02:03.5'", "BINARY DEFAULT X'0061'",
+        "UBIGINT DEFAULT 18446744073709551615", "STRING DEFAULT '42'", "TIME DEFAULT '01:02:03'",
+        "UUID DEFAULT '00000000-ffff-4fff-bfff-ffffffffffff'", "DECIMAL(5, 1) DEFAULT 1.5",
+    )  # fmt: skip
+    defined = ", ".join(f"c{at} {text}" for at, text in enumerate((*types, *defaults)))
+    on.run(f"CREATE TABLE every ({defined})")
+    (text,) = (row[0] for row in on.rows("SHOW CREATE TABLE every"))
+    before = columns(on, "every")
+    on.run("DROP TABLE every", text)
+    assert columns(on, "every") == before
+    assert [row[0] for row in on.rows("SHOW CREATE TABLE every")] == [text]
+    assert "`c29` int DEFAULT 42," in text
+
+
 def test_schemas(on: SqlLake) -> None:
     on.run("CREATE SCHEMA s1", "CREATE SCHEMA IF NOT EXISTS lake.s1", "CREATE DATABASE `s 2`")
     on.run("CREATE TABLE s1.t AS SELECT 1 AS a", "CREATE TABLE lake.`s 2`.t AS SELECT 2 AS a")
