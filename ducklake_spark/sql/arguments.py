@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import datetime
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -16,12 +17,16 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from ducklake_spark.errors import StatementError
+from ducklake_spark.errors import ConfigError, StatementError
 from ducklake_spark.spec.moments import Moment, moment_of, utc_now
 from ducklake_spark.sql.parse_changes import arguments
 from ducklake_spark.sql.scope import Scope
 from ducklake_spark.sql.tokens import Cursor, literal, quoted
 
+# Zones that Spark knows beside those with names: +02:00, -8, GMT+2, UTC+01:30.
+_OFFSET = re.compile(
+    r"(?:UTC|UT|GMT)?([+-])([01]?\d)(?::?(\d{1,2}))?(?::?(\d{2}))?", re.ASCII | re.IGNORECASE
+)
 # DuckDB names the schema and the table of one function so and of the other so.
 _OTHER_NAMES = {
     "table": "table_name",
@@ -220,7 +225,15 @@ def _moment(value: Any, zone: str) -> datetime.datetime | None:
 
 def _zone(name: str) -> datetime.tzinfo:
     try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError):  # Spark knows offsets such as +02:00, too
-        found = datetime.datetime.fromisoformat(f"2000-01-01T00:00{name}").tzinfo
-        return found or datetime.UTC
+        return ZoneInfo("UTC" if name == "Z" else name)
+    except (ZoneInfoNotFoundError, ValueError) as error:
+        offset = _OFFSET.fullmatch(name)
+        if offset is None:
+            raise ConfigError(
+                f"Times without a zone cannot be read in the session's time zone, {name!r}.",
+                hint="Give the time with its offset, such as '2024-01-15 12:00:00+02:00', or set "
+                "spark.sql.session.timeZone to the name of a region.",
+            ) from error
+        hours, minutes, seconds = (int(part or 0) for part in offset.groups()[1:])
+        ahead = datetime.timedelta(hours=hours, minutes=minutes, seconds=seconds)
+        return datetime.timezone(-ahead if offset[1] == "-" else ahead)
