@@ -6,6 +6,7 @@ import csv
 import json
 import sys
 from collections.abc import Sequence
+from itertools import count
 from typing import Any, TextIO
 
 from ducklake_spark.spec.sizes import count_text, size_text
@@ -92,8 +93,21 @@ def _text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, (list, tuple, dict)):
-        return json.dumps(value, default=_text, ensure_ascii=False)
+        return _json(value)
     return str(value)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(_keyed_by_text(value), default=_text, ensure_ascii=False)
+
+
+def _keyed_by_text(value: Any) -> Any:
+    """The value with texts for the keys of its maps, as JSON has no others."""
+    if isinstance(value, dict):
+        return {_text(key): _keyed_by_text(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_keyed_by_text(item) for item in value]
+    return value
 
 
 def _write_table(out: TextIO, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -107,6 +121,16 @@ def _write_csv(out: TextIO, names: Sequence[str], rows: Sequence[Sequence[Any]])
 
 
 def _write_json(out: TextIO, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    keys = _distinct(names)
     for row in rows:
-        found = dict(zip(names, row, strict=True))
-        out.write(json.dumps(found, default=_text, ensure_ascii=False) + "\n")
+        out.write(_json(dict(zip(keys, row, strict=True))) + "\n")
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """The names with a number at those that come again, as DuckDB tells them apart."""
+    found: list[str] = []
+    for name in names:
+        numbered = (f"{name}_{number}" for number in count(1))
+        taken = {*found, *names}
+        found.append(name if name not in found else next(n for n in numbered if n not in taken))
+    return found

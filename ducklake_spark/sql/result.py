@@ -8,6 +8,7 @@ from typing import Any
 from pyspark.sql import DataFrame, Row
 from pyspark.sql.types import VariantVal
 
+from ducklake_spark.errors import QueryError
 from ducklake_spark.session import Session
 from ducklake_spark.sql.failures import SPARK_ERRORS, query_error
 
@@ -57,6 +58,11 @@ class Result:
             rows = frame.limit(limit).collect()
         except SPARK_ERRORS as error:
             raise query_error(error) from error
+        except TypeError as error:  # PySpark's own, before any of its rows is ours
+            raise QueryError(
+                "A map of the result has lists for keys, which Python knows no map with.",
+                hint="Show its entries: map_entries(…).",
+            ) from error
         return frame.columns, [tuple(map(_plain, row)) for row in rows]
 
     @property
@@ -75,7 +81,10 @@ def _plain(value: Any) -> Any:
         case list():
             return [_plain(item) for item in value]
         case dict():
-            return {_plain(key): _plain(item) for key, item in value.items()}
+            pairs = [(_plain(key), _plain(item)) for key, item in value.items()]
+            # Python knows no key that can change, as structs and lists can: pairs they stay.
+            is_keyed = not any(isinstance(key, (dict, list)) for key, _ in pairs)
+            return dict(pairs) if is_keyed else pairs
         case VariantVal():
             return value.toPython()
     return value

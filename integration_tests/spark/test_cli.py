@@ -53,6 +53,21 @@ def test_statements(lake: LakeAddress, capsys: pytest.CaptureFixture[str]) -> No
     assert (system_user() or "") in out
 
 
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("map(named_struct('a', 1), 'x')", [[{"a": 1}, "x"]]),
+        ("map(DATE'2024-01-01', map(1.5, 2))", {"2024-01-01": {"1.5": 2}}),
+    ],
+)
+def test_maps_with_odd_keys(
+    lake: LakeAddress, value: str, shown: object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(lake, "sql", "--format", "json", f"SELECT {value} AS m") == 0
+    assert json.loads(capsys.readouterr().out) == {"m": shown}
+    assert run(lake, "sql", f"SELECT {value} AS m") == 0
+
+
 def test_statements_from_stdin(
     lake: LakeAddress, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -61,7 +76,10 @@ def test_statements_from_stdin(
     assert capsys.readouterr().out == "a\n1\nb\n2\n"
 
 
-@pytest.mark.parametrize("statement", ["SELECT nope", "SELECT 1 / 0", "SELECT 'a", "DROP TABLE x"])
+@pytest.mark.parametrize(
+    "statement",
+    ["SELECT nope", "SELECT 1 / 0", "SELECT 'a", "DROP TABLE x", "SELECT map(array(1), 2)"],
+)
 def test_errors(lake: LakeAddress, statement: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(lake, "sql", statement) == 1
     captured = capsys.readouterr()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+
 import pytest
 
 from ducklake_spark.cli.output import outcome_text, show_rows
@@ -35,6 +37,21 @@ def test_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == 'id,what\n1,a\n20,\n,"it\'s ""b"",\nc"\n'
     show_rows(NAMES, [(1, {"k": [b"\x01", True]})], "json", 100)
     assert capsys.readouterr().out == '{"id": 1, "what": {"k": ["01", true]}}\n'
+
+
+def test_keys_that_are_no_texts(capsys: pytest.CaptureFixture[str]) -> None:
+    maps = [{datetime.date(2024, 1, 1): 1, True: {1.5: b"\x01"}}, [({"a": 1}, "x")]]
+    show_rows(["m"], [(value,) for value in maps], "json", 100)
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == '{"m": {"2024-01-01": 1, "true": {"1.5": "01"}}}'
+    assert second == '{"m": [[{"a": 1}, "x"]]}'
+    show_rows(["m"], [(maps[0],)], "csv", 100)
+    assert '""2024-01-01"": 1' in capsys.readouterr().out
+
+
+def test_equal_names_stay_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    show_rows(["a", "a", "a_1", "a"], [(1, 2, 3, 4)], "json", 100)
+    assert capsys.readouterr().out == '{"a": 1, "a_2": 2, "a_1": 3, "a_3": 4}\n'
 
 
 def test_no_more_than_the_limit(capsys: pytest.CaptureFixture[str]) -> None:

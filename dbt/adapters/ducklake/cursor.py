@@ -72,6 +72,7 @@ class Cursor:
 
 def _values(column: pa.ChunkedArray) -> list[Any]:
     values: list[Any] = column.to_pylist()
-    if pa.types.is_map(column.type):  # which are pairs otherwise
+    if pa.types.is_map(column.type) and not pa.types.is_nested(column.type.key_type):
+        # Which are pairs otherwise, as they stay where Python has no such keys.
         return [None if pairs is None else dict(pairs) for pairs in values]
     return values
