@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ducklake_spark.catalog.sort_expressions import renamed_in, uses
 from ducklake_spark.errors import AlreadyExistsError, InvalidDefinitionError
 from ducklake_spark.spec.model import (
     COMMENT,
@@ -37,8 +38,6 @@ from ducklake_spark.spec.types import (
     widens_to,
 )
 from ducklake_spark.spec.values import cast_text, to_physical
-
-_IDENTIFIER_OR_STRING = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|[A-Za-z_]\w*(\s*\()?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +191,7 @@ def drop_column(table: Table, path: str) -> Table:
     """The table without a column or nested field."""
     column = table.column(path)
     gone = {c.id for c in column.walk()}
-    used = _users_of(table, gone)
+    used = _users_of(table, path, gone)
     if used:
         raise InvalidDefinitionError(
             f"Column {path!r} of {table.name} is used by its {used}.",
@@ -211,27 +210,13 @@ def rename_column(table: Table, path: str, new_name: str) -> Table:
     siblings = [c for c in _siblings(table, path) if c.id != column.id]
     _check_free(tuple(siblings), new_name, f"column beside {path!r}")
     renamed = _changed(table, path, lambda c: replace(c, name=new_name))
-    if len(split_identifier(path)) > 1 or table.sort is None:
+    if table.sort is None:
         return renamed
     keys = tuple(
-        replace(key, expression=_renamed_in(key.expression, column.name, new_name))
+        replace(key, expression=renamed_in(key.expression, path, new_name))
         for key in table.sort.keys
     )
     return replace(renamed, sort=replace(table.sort, keys=keys))
-
-
-def _renamed_in(expression: str, old: str, new: str) -> str:
-    """An SQL expression after a column was renamed: identifiers change, calls and strings not."""
-
-    def change(match: re.Match[str]) -> str:
-        return as_duckdb_writes(new) if _identifier_of(match) == fold(old) else match.group(0)
-
-    return _IDENTIFIER_OR_STRING.sub(change, expression)
-
-
-def _identifier_of(match: re.Match[str]) -> str | None:
-    word = match.group(0)
-    return None if word.startswith("'") or match.group(1) else fold(split_identifier(word)[0])
 
 
 def set_type(table: Table, path: str, data_type: DataType | str) -> Table:
@@ -270,7 +255,8 @@ def set_default(
             f"{path!r} of {table.name} is a nested field; only columns can have a default."
         )
     column = table.column(path)
-    default = Default("NULL", "literal")
+    # Nested types keep a kind of their own for it (FORMAT 1.12).
+    default = replace(NO_DEFAULT, kind="" if column.type.is_nested else NO_DEFAULT.kind)
     if expression is not None:
         default = _computed(expression, path)
     elif value is not None:
@@ -393,12 +379,7 @@ def _refuse_fixed_child(table: Table, path: str, verb: str) -> None:
         )
 
 
-def _users_of(table: Table, column_ids: set[int]) -> str | None:
+def _users_of(table: Table, path: str, column_ids: set[int]) -> str | None:
     if any(key.column_id in column_ids for key in table.partition_fields):
         return "partitioning"
-    names = {fold(c.name) for c in table.columns if c.id in column_ids}
-    for key in table.sort_keys:
-        matches = _IDENTIFIER_OR_STRING.finditer(key.expression)
-        if any(_identifier_of(match) in names for match in matches):
-            return "sort order"
-    return None
+    return "sort order" if any(uses(key.expression, path) for key in table.sort_keys) else None

@@ -206,6 +206,32 @@ def test_sort_expressions_follow_a_rename_and_nothing_else_in_them_does(orders: 
     assert after.expression == """lower("x y") || 'name' || name("x y") || "na""me" || nameless"""
 
 
+@pytest.mark.parametrize(
+    ("path", "expression", "after"),
+    [
+        ("city", "address.city", "address.city"),
+        ("city", 'lower(city) || "address" . city', 'lower(neu) || "address" . city'),
+        ("city", "list[1].city + city.lower() + 1e5", "list[1].city + neu.lower() + 1e5"),
+        ("address", "address.city + city", "neu.city + city"),
+        ("address.city", 'Address."City" + city', "Address.neu + city"),
+        ("address.geo", "address.geo.lat + geo", "address.neu.lat + geo"),
+        ("été", "été + tété + ét", "neu + tété + ét"),
+        ("t", "été + t", "été + neu"),
+    ],
+)
+def test_sort_expressions_tell_columns_from_fields(path: str, expression: str, after: str) -> None:
+    columns = [Field(n, "varchar") for n in ("id", "city", "été", "t", "list")]
+    table = _table(*columns, FIELDS[4])
+    table = replace(table, sort=SortOrder(3, (SortKey(expression),)))
+    (key,) = alter.rename_column(table, path, "neu").sort_keys
+    assert key.expression == after
+    if after == expression:
+        alter.drop_column(table, path)
+    else:
+        with pytest.raises(InvalidDefinitionError, match="sort order"):
+            alter.drop_column(table, path)
+
+
 def test_a_field_that_is_renamed_leaves_sort_expressions_alone(laid_out: Table) -> None:
     after = alter.rename_column(laid_out, "address.city", "id2")
     assert after.sort == laid_out.sort
@@ -238,6 +264,7 @@ def test_not_null_defaults_and_tags_are_set_and_dropped(orders: Table) -> None:
         lambda t: alter.set_type(t, "id", "int32"),
         lambda t: alter.set_nullable(t, "id", True),
         lambda t: alter.set_default(t, "id"),
+        lambda t: alter.set_default(t, "tags"),
         lambda t: alter.set_column_tag(t, "id", "comment", None),
         lambda t: alter.rename_column(t, "id", "id"),
     ],
