@@ -13,6 +13,7 @@ from ducklake_spark.catalog.compaction import (
 )
 from ducklake_spark.catalog.file_lists import ScheduledFile
 from ducklake_spark.catalog.local import StagedDelete
+from ducklake_spark.catalog.mappings import required_mapping
 from ducklake_spark.catalog.options import Option, narrowest
 from ducklake_spark.catalog.reader import LakeReader, Name, SnapshotReader, find_schema
 from ducklake_spark.catalog.transaction import Transaction
@@ -39,4 +40,5 @@ __all__ = [
     "literal_text",
     "narrowest",
     "parse_sort_key",
+    "required_mapping",
 ]

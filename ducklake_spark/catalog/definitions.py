@@ -6,6 +6,7 @@ parameters for what differs: to build one anew costs several times what it takes
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -42,7 +43,7 @@ from ducklake_spark.spec.model import (
     TableEntry,
     View,
 )
-from ducklake_spark.spec.names import QualifiedName, fold, split_identifier
+from ducklake_spark.spec.names import QualifiedName, fold
 from ducklake_spark.spec.partitions import parse_transform
 from ducklake_spark.spec.paths import StoredPath
 from ducklake_spark.spec.types import DataType, list_of, map_of, parse_type, struct_of
@@ -380,16 +381,16 @@ def _view(row: Row[Any], schema: Schema, tags: Mapping[str, str]) -> View:
     )
 
 
+_ALIAS = re.compile(r'"(?:[^"]|"")*"|[^,"\s][^,"]*')
+
+
 def parse_aliases(text: str) -> tuple[str, ...]:
-    """The names in ``"a","b c"``: dotted identifiers differ from it by the separator alone."""
-    names, at = [], 0
-    while at < len(text):
-        end = at + 1
-        while text[end] != '"' or text[end : end + 2] == '""':
-            end += 2 if text[end] == '"' else 1
-        names.extend(split_identifier(text[at : end + 1]))
-        at = end + 2
-    return tuple(names)
+    """The names in ``"a","b c"``, which other clients may write without quotes."""
+    return tuple(_bare(alias.strip()) for alias in _ALIAS.findall(text))
+
+
+def _bare(alias: str) -> str:
+    return alias[1:-1].replace('""', '"') if alias.startswith('"') else alias
 
 
 _MACROS = (

@@ -8,8 +8,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, select
 
+from ducklake_spark.errors import CatalogDamagedError
 from ducklake_spark.spec import tables
-from ducklake_spark.spec.model import MappedName, NameMapping
+from ducklake_spark.spec.model import MappedName, NameMapping, Table
 
 _mapping, _name = tables.column_mapping, tables.name_mapping
 
@@ -26,6 +27,19 @@ def read_mappings(connection: Connection, table_id: int) -> dict[int, NameMappin
     for row in rows:
         found[row.mapping_id].append(row)
     return {mapping_id: _assemble(rows) for mapping_id, rows in found.items()}
+
+
+def required_mapping(
+    mappings: Mapping[int, NameMapping], mapping_id: int, table: Table
+) -> NameMapping:
+    """The name mapping of a file; raises CatalogDamagedError where there is none."""
+    if mapping_id not in mappings:
+        raise CatalogDamagedError(
+            f"A data file of {table.name} has the name mapping {mapping_id}, which does not exist: "
+            "its columns cannot be found.",
+            hint="Its rows in ducklake_name_mapping are lost; restore the catalog from a backup.",
+        )
+    return mappings[mapping_id]
 
 
 def _assemble(rows: list[Row[Any]]) -> NameMapping:

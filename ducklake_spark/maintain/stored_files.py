@@ -24,8 +24,8 @@ def stored_faults(catalog: Catalog, *, schema: str | None, table: str | None) ->
     names = catalog.relations()
     found: list[tuple[str, FileFault]] = []
     for files in catalog.table_files():
-        name = names[files.table_id]
-        if _is_wanted(name, schema, table):
+        name = names.get(files.table_id)  # None: created since the names were read
+        if name is not None and _is_wanted(name, schema, table):
             found += [(str(name), fault) for fault in _table_faults(files)]
     faults = [fault.of(relation) for relation, fault in _still_there(catalog, found)]
     return faults + (list(_orphans(catalog)) if schema is None else [])

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import Column as Expression
 
-from ducklake_spark.catalog import LakeReader
+from ducklake_spark.catalog import LakeReader, required_mapping
 from ducklake_spark.errors import UnsupportedFeatureError
 from ducklake_spark.files.parquet_types import type_of
 from ducklake_spark.scan import decode
@@ -55,8 +55,11 @@ def held_types(
 
     def look(file: DataFile) -> Held:
         wanted = doubts.about(file)
-        mapping = mappings[file.mapping_id] if wanted and file.mapping_id is not None else None
-        return _held(file, columns, mapping, wanted) if wanted else ()
+        if not wanted:
+            return ()
+        mapping_id = file.mapping_id
+        mapping = required_mapping(mappings, mapping_id, table) if mapping_id is not None else None
+        return _held(file, columns, mapping, wanted)
 
     with ThreadPoolExecutor(_THREADS) as pool:
         return list(pool.map(look, files))

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from ducklake_spark.catalog import LakeReader
+from ducklake_spark.catalog import LakeReader, required_mapping
 from ducklake_spark.errors import UnsupportedFeatureError
 from ducklake_spark.files.matching import folders_of
 from ducklake_spark.scan.defaults import (
@@ -181,7 +181,8 @@ class _Scan:
         if file.mapping_id is None:
             return ()
         wanted = {column.id for column in self.columns}
-        entries = (e for e in mappings[file.mapping_id].columns if e.is_partition)
+        mapping = required_mapping(mappings, file.mapping_id, self.table)
+        entries = (e for e in mapping.columns if e.is_partition)
         said = folders_of(file.path)
         return tuple(
             (e.field_id, said[e.source_name])
@@ -205,7 +206,9 @@ class _Scan:
         if group.mapping_id is None:
             fields, values = self._by_id(group)
         else:
-            fields, values = self._by_name(mappings[group.mapping_id], group)
+            fields, values = self._by_name(
+                required_mapping(mappings, group.mapping_id, self.table), group
+            )
         # Files with a name mapping hold no such columns: DuckDB would not find them there.
         hidden = list(self._hidden(group)) if group.mapping_id is None else []
         schema = T.StructType([*fields, *hidden])

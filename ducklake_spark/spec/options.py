@@ -15,25 +15,30 @@ _UNITS = {"": 1, "b": 1, "byte": 1, "bytes": 1} | {
     for power, letter in enumerate("kmgt", start=1)
     for suffix, base in (("", 1000), ("b", 1000), ("ib", 1024))
 }
+_GREATEST = 2**63 - 1
+_MOST_DIGITS = 40
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
 _CODECS = ("uncompressed", "snappy", "gzip", "zstd", "brotli", "lz4", "lz4_raw")
 _TRUE, _FALSE = ("true", "t", "yes", "1", "on"), ("false", "f", "no", "0", "off")
 
 
 def _count(value: str) -> str | None:
-    return str(int(value)) if value.isdecimal() else None
+    # Longer ones are in no 64 bits, and Python does not read numbers of any length.
+    known = int(value) if value.isdecimal() and len(value) <= _MOST_DIGITS else _GREATEST + 1
+    return str(known) if known <= _GREATEST else None
 
 
 def _positive(value: str) -> str | None:
-    return str(int(value)) if value.isdecimal() and int(value) > 0 else None
+    return None if (count := _count(value)) == "0" else count
 
 
 def _size(value: str) -> str | None:
     match = _SIZE.fullmatch(value)
     unit = _UNITS.get(match.group(2).lower()) if match else None
-    if match is None or unit is None or not (size := int(float(match.group(1)) * unit)):
+    if match is None or unit is None:
         return None
-    return str(size)
+    size = float(match.group(1)) * unit
+    return str(int(size)) if 1 <= size <= _GREATEST else None
 
 
 def _flag(value: str) -> str | None:

@@ -270,6 +270,12 @@ def test_views_have_their_sql_and_their_aliases(lake: LakeAddress) -> None:
         assert catalog.at().find_table("aliased") is None
         with pytest.raises(NotFoundError, match="there is a view of that name"):
             catalog.at().table("aliased")
+    plain = (
+        """UPDATE ducklake_view SET column_aliases = 'a, b c,"d""e"' WHERE column_aliases > ''"""
+    )
+    lake.sql(plain)  # of another client
+    with lake.open(read_only=True) as catalog:
+        assert catalog.at().view("aliased").column_aliases == ("a", "b c", 'd"e')
 
 
 def test_macros_have_their_implementations(lake: LakeAddress) -> None:

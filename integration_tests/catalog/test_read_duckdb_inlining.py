@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from support.lakes import LakeAddress
@@ -215,3 +217,21 @@ def test_strings_in_inlined_structs_are_read_as_they_were_written(
         assert read_rows(reader, reader.table("t")) == [
             {"s": {"a": text, "d": None}, "l": [{"a": text}]}
         ]
+
+
+def test_intervals_are_read_whatever_the_database_is_set_to(
+    make_lake: Callable[[str], LakeAddress],
+) -> None:
+    lake = make_lake("postgres")
+    with SharedDuck(lake) as duck:
+        duck.run("CREATE TABLE t (i INTERVAL)")
+        duck.run("INSERT INTO t VALUES (INTERVAL '1 month -2 days 03:04:05.6')")
+    ((name,),) = lake.sql("SELECT current_database()")
+    found = []
+    for style in ("postgres", "iso_8601", "sql_standard"):
+        lake.sql(f'ALTER DATABASE "{name}" SET IntervalStyle = {style}')
+        with lake.open(read_only=True) as catalog:
+            reader = catalog.at()
+            found += read_rows(reader, reader.table("t"))
+    assert len(found) == 3
+    assert found == found[:1] * 3

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from ducklake_spark.errors import CatalogDamagedError
 from ducklake_spark.scan import ROW_ID, SNAPSHOT_ID, read_table
 from ducklake_spark.session import Session
 from support.lakes import LakeAddress, file_lake
@@ -120,3 +121,8 @@ def test_values_of_folders(session: Session, lake: LakeAddress, tmp_path: Path) 
         reader = catalog.at()
         rows = read_table(session, reader, reader.table("t")).orderBy("id").collect()
     assert [tuple(row) for row in rows] == wanted
+    lake.sql("DELETE FROM ducklake_name_mapping")
+    with lake.open() as catalog:
+        reader = catalog.at()
+        with pytest.raises(CatalogDamagedError, match=r"main\.t has the name mapping \d+, which"):
+            read_table(session, reader, reader.table("t"))

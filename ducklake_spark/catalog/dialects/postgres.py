@@ -118,7 +118,12 @@ class PostgresDatabase(CatalogDatabase):
             "application_name": "dbt-ducklake",
         } | self._parameters
         try:
-            return psycopg.connect(**parameters)
+            connection = psycopg.connect(**parameters)
+            # A role or database may be set to others, and intervals are read as text.
+            if connection.info.parameter_status("IntervalStyle") != "postgres":
+                connection.execute("SET IntervalStyle = postgres")
+                connection.commit()
+            return connection
         except psycopg.Error as error:
             # The driver's own error holds all parameters, the password among them.
             harmless = type(error)(*error.args)
