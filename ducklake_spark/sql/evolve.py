@@ -10,9 +10,9 @@ from pyspark.sql import types as T
 from ducklake_spark.scan import shown_type
 from ducklake_spark.spec.model import Column, Table
 from ducklake_spark.spec.names import fold
-from ducklake_spark.spec.types import Primitive, widens_to
+from ducklake_spark.spec.types import DataType, Primitive, widens_to
 from ducklake_spark.sql.tokens import quoted
-from ducklake_spark.sql.types import fields_of
+from ducklake_spark.sql.types import fields_of, type_text
 
 # Which moment a time without a zone was depends on who says so: never done unasked.
 _ASKED_FOR = ("timestamp", "timestamptz")
@@ -61,7 +61,7 @@ def _compare_fields(
         child = known.pop(fold(one.name), None)
         inner = f"{path}.{quoted(child.name if child else one.name)}"
         if child is None:
-            found.added.append(f"ADD COLUMN {inner} {one.dataType.simpleString()}")
+            found.added.append(f"ADD COLUMN {inner} {type_text(_wanted(one))}")
         else:
             _compare(found, inner, child, one.dataType)
     found.dropped += [f"DROP COLUMN {path}.{quoted(gone.name)}" for gone in known.values()]
@@ -76,10 +76,14 @@ def _parts(given: T.DataType) -> Iterator[T.DataType]:
 
 
 def _compare_leaves(found: Alterations, path: str, column: Column, given: T.DataType) -> None:
-    wanted = fields_of(T.StructType([T.StructField(column.name, given)]))[0].data_type
+    wanted = _wanted(T.StructField(column.name, given))
     if isinstance(wanted, Primitive) and widens_to(wanted, column.type):
         return  # The column holds all these values as it is.
-    clause = f"ALTER COLUMN {path} TYPE {given.simpleString()}"
+    clause = f"ALTER COLUMN {path} TYPE {type_text(wanted)}"
     asked = (column.type.name, wanted.name) == _ASKED_FOR
     safe = widens_to(column.type, wanted) and not asked
     (found.widened if safe else found.retyped).append(clause)
+
+
+def _wanted(field: T.StructField) -> DataType:
+    return fields_of(T.StructType([field]))[0].data_type

@@ -1,0 +1,33 @@
+"""What must change inside columns, as clauses that ALTER TABLE understands."""
+
+from __future__ import annotations
+
+import uuid
+
+from pyspark.sql import types as T
+
+from ducklake_spark.catalog import Field
+from ducklake_spark.catalog.alter import new_columns
+from ducklake_spark.spec.model import Table
+from ducklake_spark.spec.names import QualifiedName
+from ducklake_spark.spec.paths import StoredPath
+from ducklake_spark.spec.types import parse_type
+from ducklake_spark.sql import alterations
+
+
+def test_names_of_fields_are_quoted_where_they_must_be() -> None:
+    fields = [Field("s", parse_type("struct(a int32)")), Field("n", parse_type("int32"))]
+    columns = tuple(new_columns(fields))
+    name = QualifiedName("main", "t")
+    table = Table(1, uuid.uuid4(), 0, name, StoredPath("t/"), "lake/main/t/", columns)
+    inner = T.StructType([T.StructField("b c", T.LongType()), T.StructField("d", T.DateType())])
+    given = T.StructType(
+        [
+            T.StructField("s", T.StructType([T.StructField("a", T.LongType()),
+                                             T.StructField("x y", T.ArrayType(inner))])),
+            T.StructField("n", T.LongType()),
+        ]
+    )  # fmt: skip
+    found = alterations(table, given)
+    assert found.added == ["ADD COLUMN `s`.`x y` array<struct<`b c`:bigint,d:date>>"]
+    assert found.widened == ["ALTER COLUMN `s`.`a` TYPE bigint", "ALTER COLUMN `n` TYPE bigint"]
