@@ -23,6 +23,7 @@ from ducklake_spark.session import Session
 from ducklake_spark.spec.model import Column, SortKey, Table
 from ducklake_spark.spec.names import QualifiedName, fold, quote, split_identifier
 from ducklake_spark.spec.types import FLOATS, UNSIGNED
+from ducklake_spark.sql.defaults import computed_by_duckdb
 from ducklake_spark.sql.parse_columns import column_path
 from ducklake_spark.sql.result import Outcome
 from ducklake_spark.sql.scope import Scope
@@ -145,8 +146,8 @@ def field_of(scope: Scope, wanted: ColumnDefinition) -> Field:
     value, expression = None, None
     if wanted.default is not None and is_constant(wanted.default):
         value = _evaluated(scope, wanted.default, wanted.type)
-    else:
-        expression = wanted.default
+    elif wanted.default is not None:
+        expression = computed_by_duckdb(scope, wanted.default, wanted.name)
     return Field(wanted.name, data_type, wanted.nullable, value, expression, wanted.comment)
 
 
@@ -340,7 +341,8 @@ def _change_column(
                 value = _fitted(_evaluated(scope, change.text, str(data_type)), data_type.name)
                 tx.set_column_default(name, path, value)
             else:
-                tx.set_column_default(name, path, expression=change.text)
+                computed = computed_by_duckdb(scope, change.text, path)
+                tx.set_column_default(name, path, expression=computed)
 
 
 def _session(scope: Scope) -> Session:

@@ -2,20 +2,25 @@
 
 DuckDB keeps not what was typed but its own reading of that: `count(*)` as `count_star()`, an
 interval as a call, a lambda in parentheses, and a marker in the place of the lake's name. sqlglot
-translates the rest.
+translates the rest, and leaves as it stands what Spark knows under the same name and means
+otherwise: that is said in another way here, or refused.
 """
 
 from __future__ import annotations
 
+import re
+
 import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.errors import UnsupportedError
 from sqlglot.tokenizer_core import TokenType
 
 from ducklake_spark.spec.names import quote
 from ducklake_spark.sql.splice import Edit, spliced
 
 _MARKER = "DUCKLAKE_CATALOG"
+_GROUP = re.compile(r"\\(\d)")
 # Calls that DuckDB makes of intervals -> Spark's function, the place of the number among its
 # arguments, and what the number is multiplied by.
 _INTERVALS = {
@@ -33,7 +38,9 @@ _INTERVALS = {
 def for_spark(text: str, lake: str) -> str:
     """The query in Spark's words; raises sqlglot's errors."""
     tree = sqlglot.parse_one(_with_lake(text, lake), dialect="duckdb")
-    for rewrite in (_lambdas, _counts, _order_by_all, _intervals, _elements):
+    # In parentheses, for what is called at the top has nothing to be replaced in.
+    tree = exp.paren(tree, copy=False) if isinstance(tree, exp.Func) else tree
+    for rewrite in _REWRITES:
         rewrite(tree)
     return tree.sql(dialect="spark", unsupported_level=sqlglot.ErrorLevel.RAISE)
 
@@ -107,3 +114,149 @@ def _elements(tree: exp.Expr) -> None:
         # sqlglot has made it count from 0, where it saw that it is a number.
         (index,) = exp.apply_index_offset(found.this, [index], 1, dialect="duckdb")
         found.replace(exp.func("try_element_at", found.this, index, copy=False))
+
+
+# --- the same name, another meaning ---
+
+_IN_WORDS = ("date_part", "substring", "position", "trim", "ltrim", "rtrim", "overlay", "timezone")
+_WEEK_DAYS = ("dow", "dayofweek", "weekday")
+
+
+def _qualified_calls(tree: exp.Expr) -> None:
+    """`main.date_part(…)` is how DuckDB keeps EXTRACT and others that are written in words."""
+    for dot in list(tree.find_all(exp.Dot)):
+        call = dot.expression
+        if isinstance(call, exp.Anonymous) and call.name.lower() in _IN_WORDS:
+            arguments = ", ".join(one.sql(dialect="duckdb") for one in call.expressions)
+            dot.replace(sqlglot.parse_one(f"{call.name}({arguments})", dialect="duckdb"))
+
+
+def _week_days(tree: exp.Expr) -> None:
+    """Sunday is 0 in DuckDB and 1 in Spark."""
+    for day in list(tree.find_all(exp.DayOfWeek)):
+        day.replace(_week_day(day.this))
+    for iso_day in list(tree.find_all(exp.DayOfWeekIso)):
+        iso_day.replace(exp.Extract(this=exp.var("DOW_ISO"), expression=iso_day.this))
+    for call in list(tree.find_all(exp.Anonymous, exp.Extract)):
+        part, moment = _part_of(call)
+        if part in _WEEK_DAYS:
+            call.replace(_week_day(moment))
+        elif part == "isodow":
+            call.replace(exp.Extract(this=exp.var("DOW_ISO"), expression=moment))
+        elif part in ("second", "seconds"):  # Spark's have a fraction
+            call.replace(exp.func("second", moment, copy=False))
+        elif part == "epoch":
+            raise _no_form("the seconds since 1970 with a fraction")
+
+
+def _part_of(call: exp.Expr) -> tuple[str, exp.Expr]:
+    """`dow` and `d` of `extract(dow FROM d)`, `date_part('dow', d)` and `weekday(d)`."""
+    if isinstance(call, exp.Extract):
+        return call.name.lower(), call.expression
+    arguments = call.expressions
+    if call.name.lower() == "weekday" and arguments:
+        return "weekday", arguments[0]
+    if call.name.lower() in ("date_part", "datepart") and len(arguments) == 2:
+        return arguments[0].name.lower(), arguments[1]
+    return "", call
+
+
+def _week_day(moment: exp.Expr) -> exp.Expr:
+    day = exp.func("dayofweek", moment.copy())
+    return exp.paren(exp.Sub(this=day, expression=exp.Literal.number(1)))
+
+
+def _moments(tree: exp.Expr) -> None:
+    for week in list(tree.find_all(exp.Week)):
+        week.replace(exp.func("weekofyear", week.this))
+    for name in list(tree.find_all(exp.Monthname, exp.Dayname)):
+        form = "MMMM" if isinstance(name, exp.Monthname) else "EEEE"
+        name.replace(exp.func("date_format", name.this, exp.Literal.string(form)))
+    for seconds in list(tree.find_all(exp.UnixToTime)):
+        if seconds.args.get("scale") is not None:
+            raise _no_form("epoch_ms")
+        seconds.replace(exp.func("timestamp_seconds", seconds.this))
+    if tree.find(exp.TimeToUnix):
+        raise _no_form("the seconds since 1970 with a fraction")
+
+
+def _texts(tree: exp.Expr) -> None:
+    for part in tree.find_all(exp.Substring):
+        start, length = part.args.get("start"), part.args.get("length")
+        if isinstance(start, exp.Literal) and start.name == "0":  # there is nothing at 0
+            part.set("start", exp.Literal.number(1))
+            if isinstance(length, exp.Literal):
+                part.set("length", exp.Literal.number(max(int(length.name) - 1, 0)))
+            elif length is not None:
+                part.set("length", exp.Sub(this=length, expression=exp.Literal.number(1)))
+    for end in tree.find_all(exp.Left, exp.Right):
+        if isinstance(end.expression, exp.Neg):
+            raise _no_form("left and right of a negative length")
+    for call in tree.find_all(exp.RegexpReplace):
+        _replacement(call)
+    if tree.find(exp.Format):
+        raise _no_form("format")
+
+
+def _replacement(call: exp.RegexpReplace) -> None:
+    """DuckDB replaces the first match unless told otherwise, and writes groups as \\1."""
+    replacement, flags = call.args.get("replacement"), call.args.get("modifiers")
+    if flags is None or flags.name != "g" or not isinstance(replacement, exp.Literal):
+        raise _no_form("regexp_replace of the first match alone, or with other flags than 'g'")
+    text = replacement.name.replace("$", "\\$")
+    call.set("replacement", exp.Literal.string(_GROUP.sub(r"$\1", text)))
+    call.set("modifiers", None)
+
+
+def _numbers(tree: exp.Expr) -> None:
+    for call in list(tree.find_all(exp.Log)):
+        base, number = call.this, call.expression
+        if call.args.get("expression") is None:
+            base, number = exp.Literal.number(10), call.this
+        if base.name in ("10", "2"):  # a quotient of logarithms is a little off
+            call.replace(exp.Anonymous(this=f"LOG{base.name}", expressions=[number]))
+    for other in tree.find_all(exp.Anonymous):
+        if other.name.lower() == "hash":
+            raise _no_form("hash")
+
+
+def _lists(tree: exp.Expr) -> None:
+    for call in list(tree.find_all(exp.ArrayAgg)):
+        if isinstance(call.this, (exp.Order, exp.Distinct)) or isinstance(
+            call.parent, (exp.Filter, exp.Window)
+        ):
+            raise _no_form("a list of rows that are ordered, distinct, filtered or in a window")
+        call.replace(_all_of(call.this))
+    for series in tree.find_all(exp.GenerateSeries):
+        is_scalar = not isinstance(series.parent, (exp.Table, exp.From, exp.Unnest, exp.Lateral))
+        if is_scalar and not _ascends(series):
+            raise _no_form("a series that may be empty")
+    if found := tree.find(exp.JSONExtract):
+        raise _no_form(f"JSON as a part of JSON, {found.sql(dialect='duckdb')}")
+
+
+def _all_of(value: exp.Expr) -> exp.Expr:
+    """Spark's lists of an aggregate lack the NULLs, and are empty where DuckDB's are NULL."""
+    text = "if(count(*) > 0, transform(collect_list(struct(0 AS v)), e -> e.v), NULL)"
+    tree = sqlglot.parse_one(text, dialect="spark")
+    for literal in list(tree.find_all(exp.PropertyEQ, exp.Alias)):
+        if literal.alias_or_name == "v" or literal.this.name == "v":
+            literal.set("expression" if isinstance(literal, exp.PropertyEQ) else "this", value)
+    return tree
+
+
+def _ascends(series: exp.GenerateSeries) -> bool:
+    start, end, step = (series.args.get(key) for key in ("start", "end", "step"))
+    if step is not None or not (isinstance(start, exp.Literal) and isinstance(end, exp.Literal)):
+        return False
+    return int(start.name) <= int(end.name) - bool(series.args.get("is_end_exclusive"))
+
+
+def _no_form(what: str) -> UnsupportedError:
+    return UnsupportedError(f"Spark has no {what}, or means something else by it")
+
+
+_REWRITES = (
+    _qualified_calls, _lambdas, _counts, _order_by_all, _intervals, _elements,
+    _week_days, _moments, _texts, _numbers, _lists,
+)  # fmt: skip

@@ -16,6 +16,7 @@ from ducklake_spark.spec.names import fold
 from ducklake_spark.spec.partitions import Transform
 from ducklake_spark.spec.values import parse_text
 from ducklake_spark.sql.conditions import predicate_text
+from ducklake_spark.sql.defaults import in_spark
 from ducklake_spark.sql.scope import Scan, Scope
 from ducklake_spark.sql.splice import Spliced
 from ducklake_spark.sql.statements import Describe, Explain, Show
@@ -173,7 +174,7 @@ def _column_text(column: Column) -> str:
 def _default_text(column: Column, text: str) -> str:
     """A default as CREATE TABLE takes it for one of the column's type."""
     if column.default.kind == "expression":
-        return text
+        return in_spark(text)
     match column.type.name:
         case "blob":
             return f"X'{parse_text(text, column.type).hex()}'"

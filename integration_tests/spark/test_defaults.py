@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
 from pathlib import Path
 
 import pytest
 
-from ducklake_spark.errors import InvalidDefinitionError
+from ducklake_spark.errors import DuckLakeError, InvalidDefinitionError
 from ducklake_spark.scan import read_table
 from ducklake_spark.session import Session
 from ducklake_spark.write import append
@@ -125,3 +126,28 @@ def test_a_default_that_spark_cannot_compute_is_told(on: SqlLake, statement: str
     ):
         on.run(statement)
     on.run("INSERT INTO t VALUES (1, 'given')")
+
+
+def test_a_computed_default_means_the_same_in_duckdb(on: SqlLake) -> None:
+    on.run(
+        "CREATE TABLE t (i INT, d DATE DEFAULT date_add(DATE'2024-02-28', 2), "
+        "w INT DEFAULT dayofweek(DATE'2024-02-29'))",
+        "ALTER TABLE t ADD COLUMN s STRING",
+        "ALTER TABLE t ALTER COLUMN s SET DEFAULT substring('ducklake', 0, 4)",
+        "INSERT INTO t (i) VALUES (1)",
+    )
+    on.duck_runs("INSERT INTO t (i) VALUES (2)")
+    row = (datetime.date(2024, 3, 1), 5, "duck")
+    assert on.same("SELECT d, w, s FROM t") == [row, row]
+    ((text,),) = on.rows("SHOW CREATE TABLE t")
+    on.run("DROP TABLE t", text, "INSERT INTO t (i) VALUES (3)")
+    assert on.same("SELECT d, w, s FROM t") == [row]
+
+
+@pytest.mark.parametrize(
+    ("default", "says"),
+    [("nope(1)", "nope"), ("i + 1", "`i` cannot be resolved"), ("stack(1, 2)", "")],
+)
+def test_a_default_that_nobody_can_compute_is_refused(on: SqlLake, default: str, says: str) -> None:
+    with pytest.raises(DuckLakeError, match=says):
+        on.run(f"CREATE TABLE t (i INT, d INT DEFAULT {default})")

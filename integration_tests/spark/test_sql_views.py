@@ -7,7 +7,7 @@ from datetime import date
 
 import pytest
 
-from ducklake_spark.errors import DuckLakeError, QueryError
+from ducklake_spark.errors import DuckLakeError, QueryError, UnsupportedFeatureError
 from ducklake_spark.session import Session
 from support.sql_lakes import SqlLake, sql_lake
 
@@ -163,6 +163,61 @@ def test_duckdbs_are_read_by_spark(
 ) -> None:
     on.duck_runs(f"CREATE OR REPLACE VIEW theirs AS {query}")
     assert on.same("SELECT * FROM theirs") == expected
+
+
+@pytest.mark.parametrize(
+    "expressions",
+    [
+        "dayofweek(d) AS a, isodow(d) AS b, weekday(d) AS c, extract(dow FROM d) AS e, "
+        "extract(isodow FROM d) AS f, date_part('dow', d) AS g, "
+        "date_part('second', TIMESTAMP '2024-01-01 00:00:01.5') AS h",
+        "monthname(d) AS a, dayname(d) AS b, week(d) AS c, last_day(d) AS e, quarter(d) AS f, "
+        "to_timestamp(id) > TIMESTAMPTZ '1970-01-01 00:00:03+00' AS g, "
+        "CAST(date_trunc('week', d) AS DATE) AS h",
+        "substring(g, 0, 2) AS a, substring(g, 1, 1) AS b, substring(g, -1) AS c, "
+        "regexp_replace(g || g, '(g)([0-9])', '\\2$\\1', 'g') AS e, split_part(g, 'g', 2) AS f",
+        "round(log(id + 1), 9) AS a, round(log10(id + 1), 9) AS b, round(ln(id + 1), 9) AS c, "
+        "log2(8) AS e, id // 2 AS f, "
+        "id / 4 AS g, id % 3 AS h, (id - 7) // 2 AS i",
+        "range(3) AS a, generate_series(2, 4) AS b, list_sort(xs) AS c, "
+        "list_contains(xs, 3) AS e, list_transform(xs, x -> x % 2) AS f",
+    ],
+)
+def test_what_spark_knows_by_the_same_name_means_what_duckdb_means(
+    on: SqlLake, expressions: str
+) -> None:
+    on.duck_runs(f"CREATE OR REPLACE VIEW theirs AS SELECT id, {expressions} FROM t")
+    assert len(on.same("SELECT * FROM theirs")) == 10
+
+
+def test_lists_of_rows_hold_nulls(on: SqlLake) -> None:
+    on.duck_runs(
+        "CREATE OR REPLACE VIEW theirs AS SELECT g, list(nullif(id, 4)) AS a, count(*) AS n "
+        "FROM t GROUP BY g UNION ALL SELECT 'none', array_agg(id), 0 FROM t WHERE id > 99"
+    )
+    ours = [(g, a and sorted(a, key=repr), n) for g, a, n in on.rows("SELECT * FROM theirs")]
+    theirs = [(g, a and sorted(a, key=repr), n) for g, a, n in on.duck("SELECT * FROM theirs")]
+    assert ours == theirs
+    assert ("none", None, 0) in ours
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "regexp_replace(g, 'g', 'x')",
+        "epoch(d)",
+        "list(DISTINCT id)",
+        "range(id)",
+        "format('{}', id)",
+        "left(g, -1)",
+        "hash(id)",
+        "('{\"a\": \"x\"}'::JSON -> 'a')",
+    ],
+)
+def test_what_has_no_form_in_spark_is_refused(on: SqlLake, expression: str) -> None:
+    on.duck_runs(f"CREATE OR REPLACE VIEW theirs AS SELECT {expression} AS x FROM t")
+    with pytest.raises(UnsupportedFeatureError, match=r"written for DuckDB and has no form"):
+        on.rows("SELECT * FROM theirs")
 
 
 def test_an_error_in_a_view_names_it(on: SqlLake) -> None:
