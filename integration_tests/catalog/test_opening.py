@@ -307,7 +307,7 @@ def test_a_data_path_that_contradicts_the_stored_one_is_refused(
     _fill(lake)
     with pytest.raises(DataPathError) as refused:
         lake.open(data_path="/else/where")
-    for said in ("'/else/where'", repr(lake.data_path), "override_data_path"):
+    for said in ("'/else/where'", repr(lake.data_path), "value of data_path"):
         assert said in str(refused.value)
 
 
