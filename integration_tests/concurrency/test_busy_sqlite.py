@@ -114,7 +114,7 @@ def test_a_commit_says_what_to_do_about_a_file_that_stays_held(lake: LakeAddress
         with held(lake, how), pytest.raises(CommitContentionError) as caught:
             tx.commit()
         assert "held the catalog" in str(caught.value)
-        assert "give_up_after_s" in str(caught.value)
+        assert "fewer writers at once" in str(caught.value)
         assert "database is locked" not in str(caught.value)
         assert catalog.snapshot().id == 1
         assert commit(catalog) == 2
