@@ -90,7 +90,8 @@ def _rows(scope: Scope, table: Table, wanted: Insert, lake: str) -> DataFrame:
         frame = _read_literals(frame, table)
     for name, value in given.items():
         frame = frame.withColumn(table.column(quoted(name)).name, F.expr(value))
-    return frame.withColumns(computed_defaults(scope, table, frame.columns, lake))
+    computed = computed_defaults(scope, table, frame.columns, lake)
+    return frame.withColumns(computed) if computed else frame  # Connect takes no empty one
 
 
 def _read_literals(frame: DataFrame, table: Table) -> DataFrame:

@@ -106,13 +106,11 @@ class TestAnotherWriter:
         waiting: dict[str, str] = {}
         commit = Handle.commit
 
-        def commit_second(
-            handle: Handle, message: str | None = None, extra_info: str | None = None
-        ) -> int | None:
-            statement = waiting.pop((message or "").rpartition(".")[2], None)
-            if statement is not None:
+        def commit_second(handle: Handle) -> int | None:
+            model = (handle._note().message or "").rpartition(".")[2]
+            if (statement := waiting.pop(model, None)) is not None:
                 duck.run(statement)
-            return commit(handle, message, extra_info)
+            return commit(handle)
 
         run_dbt(["run"])
         project.adapter.cleanup_connections()
