@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import sqlglot
 from pyspark.sql import Column as Expression
 from pyspark.sql import functions as F
-from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from ducklake_spark.errors import InvalidDefinitionError, UnsupportedFeatureError
+from ducklake_spark.errors import InvalidDefinitionError
 from ducklake_spark.scan import new_default, shown_type
 from ducklake_spark.spec.model import Column, Table
 from ducklake_spark.spec.names import fold
 from ducklake_spark.sql.failures import SPARK_ERRORS, query_error
-from ducklake_spark.sql.for_duckdb import for_duckdb
+from ducklake_spark.sql.for_duckdb import expression_for_duckdb
 from ducklake_spark.sql.from_duckdb import for_spark
 from ducklake_spark.sql.scope import Scope
 from ducklake_spark.sql.splice import Edit, Spliced, spliced
@@ -67,15 +65,7 @@ def computed_by_duckdb(scope: Scope, expression: str, column: str) -> str:
     """A default that is no constant, as the catalog keeps it: Spark must know all of it, too."""
     query = f"SELECT {expression} AS v"
     scope.run(Spliced(query, query))
-    try:
-        tree = exp.paren(sqlglot.parse_one(expression, dialect="spark"), copy=False)
-        return for_duckdb(tree, f"the default of {column}")
-    except (SqlglotError, RecursionError) as error:
-        reason = str(error).partition("\n")[0]
-        raise UnsupportedFeatureError(
-            f"The default of column {column!r} has no form that DuckDB runs: {reason}",
-            hint="Write it in SQL that both know.",
-        ) from error
+    return expression_for_duckdb(expression, f"the default of column {column!r}")
 
 
 def in_spark(text: str) -> str:

@@ -11,8 +11,9 @@ import re
 
 import sqlglot
 from sqlglot import exp
-from sqlglot.errors import UnsupportedError
+from sqlglot.errors import SqlglotError, UnsupportedError
 
+from ducklake_spark.errors import UnsupportedFeatureError
 from ducklake_spark.spec.names import fold
 
 _log = logging.getLogger(__name__)
@@ -49,6 +50,22 @@ def for_duckdb(tree: exp.Expr, what: str) -> str:
             ", ".join(sorted(foreign)),
         )
     return text
+
+
+def expression_for_duckdb(text: str, what: str, returns: str | None = None) -> str:
+    """An expression of Spark's as DuckDB computes it, of a type if one is given."""
+    try:
+        # In parentheses, for what is called at the top has nothing to be replaced in.
+        tree: exp.Expr = exp.paren(sqlglot.parse_one(text, dialect="spark"), copy=False)
+        if returns is not None:
+            tree = exp.Cast(this=tree, to=exp.DataType.build(returns, dialect="spark"))
+        return for_duckdb(tree, what)
+    except (SqlglotError, RecursionError) as error:
+        reason = str(error).partition("\n")[0]
+        raise UnsupportedFeatureError(
+            f"{what[0].upper()}{what[1:]} has no form that DuckDB runs: {reason}",
+            hint="Write it in SQL that both know, or as a macro of dbt's.",
+        ) from error
 
 
 def _calls(tree: exp.Expr) -> None:

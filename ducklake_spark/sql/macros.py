@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sqlglot
-from sqlglot import exp
-from sqlglot.errors import SqlglotError
-
 from ducklake_spark.catalog import literal_text
 from ducklake_spark.errors import NotFoundError, UnsupportedFeatureError
 from ducklake_spark.spec.model import MacroImplementation, MacroParameter
 from ducklake_spark.sql.calls import calls_without_lake
 from ducklake_spark.sql.define import is_constant
-from ducklake_spark.sql.for_duckdb import for_duckdb
+from ducklake_spark.sql.for_duckdb import expression_for_duckdb
 from ducklake_spark.sql.references import find_references
 from ducklake_spark.sql.result import Outcome
 from ducklake_spark.sql.scope import Scope
@@ -36,7 +32,7 @@ def create_function(scope: Scope, work: Work, to: Relation, wanted: CreateFuncti
     body = spliced(wanted.body, calls_without_lake(Cursor(wanted.body).tokens, to.lake)).text
     macro = MacroImplementation(
         "duckdb",
-        _for_duckdb(body, wanted.returns, to),
+        expression_for_duckdb(body, f"the function {to}", wanted.returns),
         "scalar",
         tuple(_parameter(scope, parameter, to) for parameter in wanted.parameters),
     )
@@ -52,21 +48,6 @@ def drop_function(_: Scope, work: Work, to: Relation, wanted: DropFunction) -> O
         if not wanted.if_exists:
             raise
     return Outcome("DROP FUNCTION")
-
-
-def _for_duckdb(body: str, returns: str | None, to: Relation) -> str:
-    """What the function gives, as DuckDB computes it."""
-    try:
-        tree: exp.Expr = exp.paren(sqlglot.parse_one(body, dialect="spark"), copy=False)
-        if returns is not None:
-            tree = exp.Cast(this=tree, to=exp.DataType.build(returns, dialect="spark"))
-        return for_duckdb(tree, f"the function {to}")
-    except (SqlglotError, RecursionError) as error:
-        reason = str(error).partition("\n")[0]
-        raise UnsupportedFeatureError(
-            f"The function {to} has no form that DuckDB runs: {reason}",
-            hint="Write it in SQL that both know, or as a macro of dbt's.",
-        ) from error
 
 
 def _parameter(scope: Scope, wanted: ColumnDefinition, to: Relation) -> MacroParameter:
