@@ -23,6 +23,7 @@ from ducklake_spark.errors import (
 from ducklake_spark.spec.model import DataFile, NewDataFile, Table
 from ducklake_spark.spec.names import check_text
 from ducklake_spark.spec.options import normalise_option, option_key
+from ducklake_spark.spec.paths import StoredPath
 
 
 class Transaction(Definer):
@@ -113,6 +114,11 @@ class Transaction(Definer):
         Without a commit none of them is of use; after one, those that its result names are not.
         """
         return list(self._commit.staging.written.values())
+
+    @property
+    def added_files(self) -> set[StoredPath]:
+        """The data files that a commit makes part of the lake."""
+        return {f.new.path for _, data in self.changes.written() for f in data.added.values()}
 
     @property
     def has_changes(self) -> bool:

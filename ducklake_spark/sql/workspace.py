@@ -70,7 +70,7 @@ class Work:
             raise
         finally:
             self.end_turn()
-        remove_files(result.superseded_files)
+        remove_files((*result.superseded_files, *self._unused()))
         return result
 
     def rollback(self) -> None:
@@ -106,6 +106,16 @@ class Work:
         remove_files(self.files.difference(files))
         self.staged = [one for one in self.staged if not files.isdisjoint(one.paths)]
         self.tx = tx  # It may have caught up since.
+
+    def _unused(self) -> list[str]:
+        """Data files whose rows, or whose table, went again in the same transaction."""
+        used = self.tx.added_files
+        return [
+            file.path.under(one.location)
+            for one in self.staged
+            for file in one.files
+            if file.path not in used
+        ]
 
     def _discard(self) -> None:
         remove_files(self.files)

@@ -78,6 +78,18 @@ def test_delete_files_that_no_commit_refers_to_go(on: SqlLake) -> None:
     assert data_files(on) == files + 3, "of files that ended"
 
 
+def test_data_files_of_rows_that_went_again_go(on: SqlLake) -> None:
+    files = data_files(on)
+    on.run("BEGIN", "INSERT INTO t VALUES (2)", "DELETE FROM t WHERE a = 2")
+    on.run("CREATE TABLE u AS SELECT id FROM range(10)", "DROP TABLE u")
+    on.run("CREATE TABLE v AS SELECT id FROM range(10)", "INSERT OVERWRITE v VALUES (7)")
+    on.run("CREATE SCHEMA x", "CREATE TABLE x.t AS SELECT 1 AS a", "DROP SCHEMA x CASCADE")
+    on.run("INSERT INTO v VALUES (8)", "ALTER TABLE v RENAME TO w", "COMMIT")
+    assert data_files(on) == files + 2
+    assert on.same("SELECT id FROM w") == [(7,), (8,)]
+    assert on.same("SELECT a FROM t") == [(1,)]
+
+
 def test_a_delete_file_that_is_written_again_for_another_snapshot(on: SqlLake) -> None:
     on.run("CREATE TABLE u AS SELECT /*+ COALESCE(1) */ id FROM range(10)")
     on.run("DELETE FROM u WHERE id = 1")
