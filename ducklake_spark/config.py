@@ -111,9 +111,15 @@ def _from_url(scheme: str, rest: str) -> CatalogAddress:
         return PostgresAddress(Secret(f"postgresql://{rest}"))
     if scheme in ("sqlite", "duckdb"):
         # SQLAlchemy's convention: three slashes for a relative path, four for an absolute one.
-        path = rest.partition("?")[0].removeprefix("/")
+        named, _, settings = rest.partition("?")
+        path = named.removeprefix("/")
         if not path:
             raise ConfigError(f"The {scheme} catalog URL names no file.", hint=_HINT)
+        if settings:
+            raise ConfigError(
+                f"The {scheme} catalog URL has settings after its ?, and none are known.",
+                hint=_HINT,
+            )
         return SqliteAddress(_file(path)) if scheme == "sqlite" else DuckDBAddress(_file(path))
     raise _unsupported(scheme)
 

@@ -42,7 +42,7 @@ def _postgres(conninfo: str) -> PostgresAddress:
         ("  ducklake:sqlite:lake.sqlite  ", _sqlite("lake.sqlite")),
         ("sqlite:///lake.sqlite", _sqlite("lake.sqlite")),
         ("sqlite:////data/lake.sqlite", _sqlite("/data/lake.sqlite")),
-        ("sqlite+pysqlite:////data/lake.sqlite?timeout=5", _sqlite("/data/lake.sqlite")),
+        ("sqlite+pysqlite:////data/lake.sqlite", _sqlite("/data/lake.sqlite")),
         ("lake.ducklake", _duckdb("lake.ducklake")),
         ("/data/lake.ducklake", _duckdb("/data/lake.ducklake")),
         ("ducklake:/data/lake.ducklake", _duckdb("/data/lake.ducklake")),
@@ -97,8 +97,8 @@ def test_an_unknown_kind_is_named_with_the_ones_there_are(text: str, kind: str) 
 @pytest.mark.parametrize(
     "text",
     ["", "   ", "ducklake:", "sqlite:", "sqlite://", "sqlite:///", "duckdb:", "duckdb://",
-     "sqlite:///?timeout=5", ":memory:", "sqlite::memory:", "duckdb::memory:",
-     "sqlite:a\x00b", "a\x00b", "a\ud800b", "postgres:dbname=a\x00b"],
+     "sqlite:///?timeout=5", "sqlite:///lake.sqlite?mode=ro", ":memory:", "sqlite::memory:",
+     "duckdb::memory:", "sqlite:a\x00b", "a\x00b", "a\ud800b", "postgres:dbname=a\x00b"],
 )  # fmt: skip
 def test_what_names_no_catalog_is_refused_with_what_would(text: str) -> None:
     with pytest.raises(ConfigError, match=r"Write sqlite:FILE") as refused:

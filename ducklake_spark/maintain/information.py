@@ -106,7 +106,7 @@ class FileRow:
             delete.path if delete else None,
             delete.file_size_bytes if delete else None,
             delete.footer_size if delete else None,
-            (delete.delete_count if delete else 0) + len(file.inlined_deletes),
+            file.deleted_rows,
             file.begin_snapshot,
             file.partition_values,
         )

@@ -17,7 +17,7 @@ from ducklake_spark.maintain.compacting import (
     discarded_on_error,
     refuse_unwritable,
 )
-from ducklake_spark.maintain.packing import Pack, deleted_rows, packed
+from ducklake_spark.maintain.packing import Pack, packed
 from ducklake_spark.maintain.rows_of_files import write_packs
 from ducklake_spark.scan import ROW_ID, SNAPSHOT_ID
 from ducklake_spark.session import Session
@@ -90,7 +90,7 @@ def _plan(reader: SnapshotReader, table: Table, limits: _Limits) -> list[Pack]:
     small = [
         file
         for file in reader.files(table, stats_of=floats)
-        if limits.min_file_size <= file.file_size_bytes < below and not deleted_rows(file)
+        if limits.min_file_size <= file.file_size_bytes < below and not file.deleted_rows
     ]
     packs = packed(reader, table, small, target, lambda file: file.file_size_bytes)
     several = (pack for pack in packs if len(pack.files) > 1)

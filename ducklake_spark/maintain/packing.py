@@ -22,7 +22,7 @@ class Pack:
     @property
     def rows(self) -> int:
         """How many rows are left in the files."""
-        return sum(file.record_count - deleted_rows(file) for file in self.files)
+        return sum(file.live_rows for file in self.files)
 
     def directory(self, table: Table) -> str:
         """Where the new file goes: DuckDB wants all files of a partition in one directory."""
@@ -32,12 +32,6 @@ class Pack:
         stored = stored_below(table.location, first.path)
         folder, slash, _ = stored.path.rpartition("/")
         return folder + slash if stored.is_relative else ""
-
-
-def deleted_rows(file: DataFile) -> int:
-    """How many rows of a file are deleted."""
-    deletes = (file.delete_file, *file.further_deletes)
-    return sum(d.delete_count for d in deletes if d is not None) + len(file.inlined_deletes)
 
 
 def packed(

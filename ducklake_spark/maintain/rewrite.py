@@ -14,7 +14,7 @@ from ducklake_spark.maintain.compacting import (
     discarded_on_error,
     refuse_unwritable,
 )
-from ducklake_spark.maintain.packing import Pack, deleted_rows, packed
+from ducklake_spark.maintain.packing import Pack, packed
 from ducklake_spark.maintain.rows_of_files import write_packs
 from ducklake_spark.scan import ROW_ID
 from ducklake_spark.session import Session
@@ -64,7 +64,7 @@ def _plan(reader: SnapshotReader, table: Table, threshold: float | None) -> list
     hollow = [
         file
         for file in reader.files(table, stats_of=floats)
-        if (gone := deleted_rows(file)) and gone >= threshold * file.record_count
+        if (gone := file.deleted_rows) and gone >= threshold * file.record_count
     ]
     if hollow:
         refuse_unwritable(_NAME, table, table.columns)
@@ -72,7 +72,7 @@ def _plan(reader: SnapshotReader, table: Table, threshold: float | None) -> list
 
 
 def _living_bytes(file: DataFile) -> float:
-    return file.file_size_bytes * (1 - deleted_rows(file) / file.record_count)
+    return file.file_size_bytes * file.live_rows / file.record_count
 
 
 def _rewrite(

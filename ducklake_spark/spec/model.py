@@ -320,6 +320,16 @@ class DataFile:
     stats: Mapping[int, ColumnStats] = field(default_factory=dict)
     order: int | None = None
 
+    @property
+    def deleted_rows(self) -> int:
+        """How many of its rows are deleted, by delete files or in the catalog."""
+        deletes = (self.delete_file, *self.further_deletes)
+        return sum(d.delete_count for d in deletes if d is not None) + len(self.inlined_deletes)
+
+    @property
+    def live_rows(self) -> int:
+        return self.record_count - self.deleted_rows
+
 
 @dataclass(frozen=True, slots=True)
 class NewDataFile:

@@ -147,10 +147,8 @@ def _overwritten(
 
 def _row_count(work: Work, table: Table) -> int:
     """The rows of a table by the catalog's own count."""
-    files = work.tx.files(table)
-    gone = sum(file.delete_file.delete_count for file in files if file.delete_file)
-    gone += sum(len(file.inlined_deletes) for file in files)
-    return sum(file.record_count for file in files) - gone + len(work.tx.inlined_rows(table))
+    in_files = sum(file.live_rows for file in work.tx.files(table))
+    return in_files + len(work.tx.inlined_rows(table))
 
 
 # --- DELETE, UPDATE, TRUNCATE ---

@@ -51,7 +51,7 @@ def delete_places(
     """Delete rows by their PLACE, which counts in `files`."""
     in_catalog = pc.less(places, 0)
     found = split_places(places.filter(pc.invert(in_catalog)))
-    whole = {at for at, positions in found.items() if len(positions) == _live_rows(files[at])}
+    whole = {at for at, positions in found.items() if len(positions) == files[at].live_rows}
 
     def stage(at: int) -> tuple[int, StagedDeleteFile]:
         positions = found[at]
@@ -63,8 +63,3 @@ def delete_places(
     end_files(tx, table, [files[at] for at in sorted(whole)])
     row_ids = pc.subtract(-1, places.filter(in_catalog))
     tx.delete_inlined(table.name, row_ids.to_pylist())
-
-
-def _live_rows(file: DataFile) -> int:
-    deleted = file.delete_file.delete_count if file.delete_file else 0
-    return file.record_count - deleted - len(file.inlined_deletes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections import defaultdict
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base import BaseRelation
@@ -54,8 +54,9 @@ def catalog_rows(
     for key in _STATS:
         names += [f"stats:{key}:{part}" for part in ("label", "value", "description", "include")]
     rows = []
+    histories = _Histories(adapter)
     for relation in relations:
-        table = catalog_table(adapter, relation)
+        table = _described(adapter, relation, histories)
         if table is None:
             continue
         stats: list[Any] = []
@@ -85,6 +86,12 @@ def catalog_rows(
 
 def catalog_table(adapter: DuckLakeAdapter, relation: BaseRelation) -> CatalogTable | None:
     """What is known of one relation; None if there is none."""
+    return _described(adapter, relation, _Histories(adapter))
+
+
+def _described(
+    adapter: DuckLakeAdapter, relation: BaseRelation, histories: _Histories
+) -> CatalogTable | None:
     database = adapter.known(relation.database)
     reader = adapter.handle.reader(database)
     name = QualifiedName(relation.schema or "", relation.identifier or "")
@@ -92,7 +99,7 @@ def catalog_table(adapter: DuckLakeAdapter, relation: BaseRelation) -> CatalogTa
         return None
     if (table := reader.find_table(name)) is not None:
         columns = [(c.name, shown_type(c).simpleString(), c.comment) for c in table.columns]
-        stats = _stats(adapter, reader, database, table)
+        stats = _stats(reader, table, histories.of(database).get(table.id, []))
         comment, kind = table.comment, "table"
     elif (view := reader.find_view(name)) is not None:
         found = _columns_of_view(adapter, relation)
@@ -122,19 +129,14 @@ def _columns_of_view(adapter: DuckLakeAdapter, view: BaseRelation) -> list[DuckL
 
 
 def _stats(
-    adapter: DuckLakeAdapter, reader: LakeReader, database: str, table: Table
+    reader: LakeReader, table: Table, changes: Sequence[datetime.datetime]
 ) -> dict[str, StatsItem]:
     files = reader.files(table)
-    deleted = [(f.delete_file.delete_count if f.delete_file else 0) + len(f.inlined_deletes)
-               for f in files]  # fmt: skip
-    changes = _history(adapter, database).get(table.id, [])
     values: dict[str, Any] = {
-        "row_count": sum(f.record_count for f in files)
-        - sum(deleted)
-        + len(reader.inlined_rows(table)),
+        "row_count": sum(f.live_rows for f in files) + len(reader.inlined_rows(table)),
         "bytes": sum(f.file_size_bytes for f in files),
         "files": len(files),
-        "delete_files": sum(1 for count in deleted if count),
+        "delete_files": sum(1 for f in files if f.deleted_rows),
         "snapshots": len(changes),
         "last_modified": max(changes).isoformat() if changes else None,
     }
@@ -150,7 +152,7 @@ def last_changes(
 ) -> dict[BaseRelation, datetime.datetime]:
     """When rows of each table were last changed by a snapshot: upkeep brings no news."""
     found: dict[BaseRelation, datetime.datetime] = {}
-    histories: dict[str, dict[int, list[datetime.datetime]]] = {}
+    histories = _Histories(adapter, _OF_ROWS)
     for source in sources:
         database = adapter.known(source.database)
         reader = adapter.handle.reader(database)
@@ -158,21 +160,31 @@ def last_changes(
         table = reader.find_table(name) if find_schema(reader, name.schema) else None
         if table is None:
             continue
-        if database not in histories:
-            histories[database] = _history(adapter, database, _OF_ROWS)
-        times = histories[database].get(table.id, [])
-        if times:
+        if times := histories.of(database).get(table.id):
             found[source] = max(times)
     return found
 
 
-def _history(
-    adapter: DuckLakeAdapter, database: str, kinds: Container[ChangeKind] = frozenset(ChangeKind)
-) -> dict[int, list[datetime.datetime]]:
-    """The times of the snapshots that changed a table in one of these ways, by table id."""
-    times: defaultdict[int, list[datetime.datetime]] = defaultdict(list)
-    for commit in adapter.handle.catalog(database).commits():
-        for target in {change.target for change in commit.changes if change.kind in kinds}:
-            if isinstance(target, int):
-                times[target].append(commit.snapshot.time)
-    return times
+class _Histories:
+    """The times of the snapshots that changed a table in one of these ways, read once a lake."""
+
+    def __init__(
+        self, adapter: DuckLakeAdapter, kinds: Container[ChangeKind] = frozenset(ChangeKind)
+    ) -> None:
+        self._adapter = adapter
+        self._kinds = kinds
+        self._known: dict[str, dict[int, list[datetime.datetime]]] = {}
+
+    def of(self, database: str) -> Mapping[int, list[datetime.datetime]]:
+        """The times by table id."""
+        if database not in self._known:
+            self._known[database] = self._read(database)
+        return self._known[database]
+
+    def _read(self, database: str) -> dict[int, list[datetime.datetime]]:
+        times: defaultdict[int, list[datetime.datetime]] = defaultdict(list)
+        for commit in self._adapter.handle.catalog(database).commits():
+            for target in {c.target for c in commit.changes if c.kind in self._kinds}:
+                if isinstance(target, int):
+                    times[target].append(commit.snapshot.time)
+        return times

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.ducklake.column import DuckLakeColumn
 from dbt.adapters.ducklake.connections import DuckLakeConnectionManager
-from dbt.adapters.ducklake.documents import catalog_rows, last_changes
+from dbt.adapters.ducklake.documents import catalog_rows, catalog_table, last_changes
 from dbt.adapters.ducklake.engine import Handle
 from dbt.adapters.ducklake.merge_config import MergePlan, merge_plan
 from dbt.adapters.ducklake.operations import operation_sql, operation_text
@@ -268,8 +269,6 @@ class DuckLakeAdapter(SQLAdapter):
         return self._catalog_filter_table(table, used_schemas)
 
     def get_catalog_for_single_relation(self, relation: BaseRelation) -> Any:
-        from dbt.adapters.ducklake.documents import catalog_table
-
         return catalog_table(self, relation)
 
     def calculate_freshness_from_metadata_batch(
@@ -278,17 +277,11 @@ class DuckLakeAdapter(SQLAdapter):
         """When tables last changed, from the times of the snapshots: one query per lake."""
         with self.connection_named("ducklake_freshness", should_release_connection=False):
             changed = last_changes(self, sources)
-        now = self._now()
+        now = datetime.datetime.now(datetime.UTC)
         responses = {
             source: self._create_freshness_response(changed.get(source), now) for source in sources
         }
         return [AdapterResponse(_message="OK")], responses
-
-    @staticmethod
-    def _now() -> Any:
-        import datetime
-
-        return datetime.datetime.now(datetime.UTC)
 
     # --- operations ---
 
