@@ -12,7 +12,7 @@ from ducklake_spark.catalog.compaction import (
     Rewrite,
 )
 from ducklake_spark.catalog.file_lists import ScheduledFile
-from ducklake_spark.catalog.local import StagedDelete
+from ducklake_spark.catalog.local_changes import StagedDelete
 from ducklake_spark.catalog.mappings import required_mapping
 from ducklake_spark.catalog.options import Option, narrowest
 from ducklake_spark.catalog.reader import LakeReader, Name, SnapshotReader, find_schema

@@ -12,7 +12,13 @@ from ducklake_spark.catalog.conflicts import Mine, conflict, phrase
 from ducklake_spark.catalog.dialects import CatalogDatabase
 from ducklake_spark.catalog.files import read_files
 from ducklake_spark.catalog.inlined import read_inlined_rows
-from ducklake_spark.catalog.local import DataChanges, Entry, LocalChanges, LocalFile, changed
+from ducklake_spark.catalog.local_changes import (
+    DataChanges,
+    Entry,
+    LocalChanges,
+    LocalFile,
+    changed,
+)
 from ducklake_spark.errors import InvalidDefinitionError
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.changes import Change

@@ -26,7 +26,7 @@ from ducklake_spark.catalog.define_rows import add_definitions
 from ducklake_spark.catalog.dialects import Failure, Outcome
 from ducklake_spark.catalog.history import latest_snapshot, read_commits
 from ducklake_spark.catalog.inlined_tables import add_inlined_tables
-from ducklake_spark.catalog.local import LocalChanges
+from ducklake_spark.catalog.local_changes import LocalChanges
 from ducklake_spark.catalog.options import in_force, read_options
 from ducklake_spark.catalog.retries import wait
 from ducklake_spark.catalog.store import LakeFacts, Store

@@ -11,7 +11,7 @@ from ducklake_spark.catalog.column_stats_rows import widen_column_stats
 from ducklake_spark.catalog.file_rows import add_facts, schedule_deletion
 from ducklake_spark.catalog.files import read_table_stats
 from ducklake_spark.catalog.inlined import inlined_tables
-from ducklake_spark.catalog.local import (
+from ducklake_spark.catalog.local_changes import (
     DataChanges,
     LocalChanges,
     LocalDelete,

@@ -9,7 +9,8 @@ from itertools import count
 
 from ducklake_spark.catalog import alter
 from ducklake_spark.catalog.alter import Field
-from ducklake_spark.catalog.local import Entry, LocalReader
+from ducklake_spark.catalog.local_changes import Entry
+from ducklake_spark.catalog.local_reader import LocalReader
 from ducklake_spark.catalog.macros import check_parses
 from ducklake_spark.catalog.reader import Name, SnapshotReader, find_schema, qualified
 from ducklake_spark.errors import (

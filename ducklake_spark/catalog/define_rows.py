@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import delete
 
 from ducklake_spark.catalog.batch import Batch, differences
-from ducklake_spark.catalog.local import Entry, LocalChanges, changed
+from ducklake_spark.catalog.local_changes import Entry, LocalChanges, changed
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.changes import Change
 from ducklake_spark.spec.changes import ChangeKind as Kind

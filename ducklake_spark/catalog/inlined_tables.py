@@ -17,7 +17,7 @@ from sqlalchemy.types import UserDefinedType
 
 from ducklake_spark.catalog.batch import Batch
 from ducklake_spark.catalog.inlined import inlined_tables
-from ducklake_spark.catalog.local import LocalChanges, changed
+from ducklake_spark.catalog.local_changes import LocalChanges, changed
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.model import Column, Table
 from ducklake_spark.spec.names import as_duckdb_writes, fold, needs_quotes

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from ducklake_spark.catalog.local import Entry
+from ducklake_spark.catalog.local_changes import Entry
 from ducklake_spark.catalog.reader import LakeReader, SnapshotReader
 from ducklake_spark.catalog.transaction import Transaction
 from ducklake_spark.errors import NotFoundError

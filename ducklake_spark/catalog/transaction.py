@@ -9,7 +9,7 @@ from types import TracebackType
 from ducklake_spark.catalog.commit import CommitNote, CommitResult, CommitState, commit_changes
 from ducklake_spark.catalog.compaction import Compaction
 from ducklake_spark.catalog.define import Definer
-from ducklake_spark.catalog.local import LocalDelete, LocalFile, StagedDelete
+from ducklake_spark.catalog.local_changes import LocalDelete, LocalFile, StagedDelete
 from ducklake_spark.catalog.options import Scope
 from ducklake_spark.catalog.reader import Name, SnapshotReader
 from ducklake_spark.catalog.store import LakeFacts, Store

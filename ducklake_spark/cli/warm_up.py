@@ -30,7 +30,7 @@ def warm_up() -> Path:
     place = archive_path()
     place.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=place.parent) as name:
-        folder = Path(name)
+        folder = Path(name).resolve()
         new = folder / place.name
         said = _run_archiving(folder, new)
         if not new.exists():
@@ -51,7 +51,13 @@ def _run_archiving(folder: Path, archive: Path) -> str:
     option = f"--conf {JAVA_OPTIONS}={archiving(archive)} pyspark-shell"
     environment = os.environ | {"PYSPARK_SUBMIT_ARGS": option}
     done = subprocess.run(  # noqa: S603 - our own command
-        (*command, *lake), env=environment, capture_output=True, text=True, check=False
+        # Spark leaves a folder for tables of its own wherever it runs.
+        (*command, *lake),
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         raise ConfigError(
