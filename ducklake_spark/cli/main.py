@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         run: _Command = given.run
         return run(given)
     except DuckLakeError as error:
-        print(f"ducklake: {' '.join(str(error).split())}", file=sys.stderr)  # noqa: T201
+        print(f"ducklake: {error}", file=sys.stderr)  # noqa: T201
         return 1
     except BrokenPipeError:  # of `| head`
         sys.stderr.close()

@@ -84,8 +84,15 @@ def test_errors(lake: LakeAddress, statement: str, capsys: pytest.CaptureFixture
     assert run(lake, "sql", statement) == 1
     captured = capsys.readouterr()
     assert captured.err.startswith("ducklake: [DL")
-    assert captured.err.count("\n") == 1
     assert "Traceback" not in captured.err
+
+
+def test_an_error_shows_its_place(lake: LakeAddress, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(lake, "sql", "SELECT 1,\n  nope") == 1
+    first, line, place = capsys.readouterr().err.splitlines()
+    assert "`nope`" in first
+    assert line.strip() == "line 2:   nope"
+    assert place.index("^") == line.index("nope")
 
 
 @pytest.mark.parametrize("statement", ["SELECT * FROM t", "DELETE FROM t WHERE id = 1"])
