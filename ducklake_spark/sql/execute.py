@@ -32,6 +32,7 @@ from ducklake_spark.sql.statements import (
     CreateView,
     Delete,
     Describe,
+    DescribeSchema,
     Drop,
     DropFunction,
     DropSchema,
@@ -81,10 +82,8 @@ class Executor:
                 return self._sparks(scope, statement)
             case Explain():
                 return inform.explain(scope, statement)
-            case Show():
-                return self._show(scope, statement, text)
-            case Describe():
-                return self._describe(scope, statement, text)
+            case Show() | Describe() | DescribeSchema():
+                return self._inform(scope, statement, text)
             case CreateTemporaryView():
                 return self._temporary_view(scope, statement)
             case Call():
@@ -121,17 +120,28 @@ class Executor:
                 hint="What it was before holds on. Other settings are yours to choose.",
             )
 
-    def _show(self, scope: Scope, wanted: Show, text: str) -> DataFrame:
-        if wanted.what in ("tables", "views"):
-            ours = inform.is_of_lake(scope, wanted.name) or not scope.spark_has_schema(wanted.name)
-        else:
-            ours = wanted.what == "schemas" or self._is_ours(scope, wanted, wanted.name)
-        return inform.show(scope, wanted) if ours else scope.run(Spliced(text, text))
+    def _inform(
+        self, scope: Scope, wanted: Show | Describe | DescribeSchema, text: str
+    ) -> DataFrame:
+        if not self._is_of_lakes(scope, wanted):
+            return scope.run(Spliced(text, text))
+        match wanted:
+            case Show():
+                return inform.show(scope, wanted)
+            case Describe():
+                return inform.describe(scope, wanted)
+            case DescribeSchema():
+                return inform.describe_schema(scope, wanted)
 
-    def _describe(self, scope: Scope, wanted: Describe, text: str) -> DataFrame:
-        if wanted.query is not None or self._is_ours(scope, wanted, wanted.name):
-            return inform.describe(scope, wanted)
-        return scope.run(Spliced(text, text))
+    def _is_of_lakes(self, scope: Scope, wanted: Show | Describe | DescribeSchema) -> bool:
+        match wanted:
+            case Show("catalogs" | "schemas") | Describe(query=str()):
+                return True
+            case Show("tables" | "views") | DescribeSchema():
+                is_ours = inform.is_of_lake(scope, wanted.name)
+                return is_ours or not scope.spark_has_schema(wanted.name)
+            case _:
+                return self._is_ours(scope, wanted, wanted.name)
 
     def _temporary_view(self, scope: Scope, wanted: CreateTemporaryView) -> Outcome:
         frame = scope.query(wanted.query)

@@ -11,15 +11,15 @@ from pyspark.sql import DataFrame
 from ducklake_spark.catalog import LakeReader, find_schema
 from ducklake_spark.errors import NotFoundError
 from ducklake_spark.scan.types import shown_type
-from ducklake_spark.spec.model import Column, SortKey, Table, View
-from ducklake_spark.spec.names import fold
+from ducklake_spark.spec.model import COMMENT, Column, SortKey, Table, View
+from ducklake_spark.spec.names import QualifiedName, fold
 from ducklake_spark.spec.partitions import Transform
 from ducklake_spark.spec.values import parse_text
 from ducklake_spark.sql.conditions import predicate_text
 from ducklake_spark.sql.defaults import in_spark
 from ducklake_spark.sql.scope import Scan, Scope
 from ducklake_spark.sql.splice import Spliced
-from ducklake_spark.sql.statements import Describe, Explain, Show
+from ducklake_spark.sql.statements import Describe, DescribeSchema, Explain, Show
 from ducklake_spark.sql.tokens import literal, quoted
 from ducklake_spark.sql.types import type_text
 from ducklake_spark.sql.views import spark_text
@@ -32,6 +32,8 @@ _NUMBER = re.compile(r"-?\d+(\.\d*)?(e[+-]?\d+)?", re.ASCII)
 
 def show(scope: Scope, wanted: Show) -> DataFrame:
     match wanted.what:
+        case "catalogs":
+            return _catalogs(scope, wanted.pattern)
         case "schemas":
             lake = scope.workspace.home
             if wanted.name:
@@ -68,16 +70,31 @@ def _like(names: Sequence[str], pattern: str | None) -> list[str]:
     return [n for n in names if any(fnmatch.fnmatchcase(fold(n), part) for part in wanted)]
 
 
+def _catalogs(scope: Scope, pattern: str | None) -> DataFrame:
+    """The lakes, and what Spark knows of its own."""
+    theirs = scope.workspace.session.spark.sql("SHOW CATALOGS").collect()
+    names = sorted({*scope.workspace.lakes, *(row[0] for row in theirs)})
+    return _named(scope, "catalog string", [(name,) for name in _like(names, pattern)])
+
+
 def _relations(scope: Scope, wanted: Show) -> DataFrame:
     lake, schema = _schema_of(scope, wanted.name)
     reader = scope.reader(lake)
     found = [(view.name.name, "view") for view in reader.views(schema)]
     if wanted.what == "tables":
         found += [(entry.name.name, "table") for entry in reader.tables(schema)]
-    kinds = dict(found)
-    rows = [(schema, name, False) for name in _like(sorted(kinds), wanted.pattern)]
+    names = _like(sorted(dict(found)), wanted.pattern)
     name = "viewName" if wanted.what == "views" else "tableName"
-    return _named(scope, f"namespace string, {name} string, isTemporary boolean", rows)
+    columns = f"namespace string, {name} string, isTemporary boolean"
+    if not wanted.extended:
+        return _named(scope, columns, [(schema, name, False) for name in names])
+    told = [(schema, name, False, _information(reader, lake, schema, name)) for name in names]
+    return _named(scope, f"{columns}, information string", told)
+
+
+def _information(reader: LakeReader, lake: str, schema: str, name: str) -> str:
+    to = Relation(lake, QualifiedName(schema, name))
+    return "\n".join(f"{key}: {value}" for key, value in _facts(reader, to).items())
 
 
 def is_of_lake(scope: Scope, name: Sequence[str]) -> bool:
@@ -219,9 +236,20 @@ def describe(scope: Scope, wanted: Describe) -> DataFrame:
     if wanted.column is not None:
         return _one_column(scope, to, rows, wanted.column)
     if wanted.extended:
-        view = reader.find_view(to.name)
-        rows += _details(_view_facts(view, to) if view else _table_facts(reader, to), to)
+        details: Rows = [(name, value, None) for name, value in _facts(reader, to).items()]
+        rows += [("", "", None), ("# Detailed Table Information", "", None), *details]
     return _named(scope, schema, rows)
+
+
+def describe_schema(scope: Scope, wanted: DescribeSchema) -> DataFrame:
+    lake, name = _schema_of(scope, wanted.name)
+    schema = scope.reader(lake).schema(name)
+    facts = {
+        "Catalog Name": lake,
+        "Namespace Name": schema.name,
+        "Comment": schema.tags.get(COMMENT, ""),
+    }
+    return _named(scope, "info_name string, info_value string", list(facts.items()))
 
 
 def _columns_of(scope: Scope, to: Relation, reader: LakeReader) -> Rows:
@@ -243,10 +271,10 @@ def _one_column(scope: Scope, to: Relation, rows: Rows, wanted: str) -> DataFram
     return _named(scope, "info_name string, info_value string", list(facts))
 
 
-def _details(facts: dict[str, str], to: Relation) -> Rows:
+def _facts(reader: LakeReader, to: Relation) -> dict[str, str]:
     names = {"Catalog": to.lake, "Database": to.name.schema, "Table": to.name.name}
-    details = [(name, value, None) for name, value in (names | facts).items()]
-    return [("", "", None), ("# Detailed Table Information", "", None), *details]
+    view = reader.find_view(to.name)
+    return names | (_view_facts(view, to) if view else _table_facts(reader, to))
 
 
 def _view_facts(view: View, to: Relation) -> dict[str, str]:

@@ -13,6 +13,7 @@ from ducklake_spark.sql.statements import (
     CreateView,
     Delete,
     Describe,
+    DescribeSchema,
     Explain,
     Insert,
     Query,
@@ -27,7 +28,9 @@ from ducklake_spark.sql.tokens import Cursor, quoted
 
 _QUERY = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(", "MAP", "REDUCE")
 _CHANGES = ("INSERT", "DELETE", "UPDATE", "MERGE", "TRUNCATE")
-_SHOWN = ("SCHEMAS", "DATABASES", "TABLES", "VIEWS", "COLUMNS", "TBLPROPERTIES", "PARTITIONS")
+_SHOWN = (
+    "CATALOGS", "SCHEMAS", "DATABASES", "TABLES", "VIEWS", "COLUMNS", "TBLPROPERTIES", "PARTITIONS",
+)  # fmt: skip
 
 
 def parse(text: str) -> Statement:
@@ -156,7 +159,8 @@ def _show(cursor: Cursor) -> Statement | None:
     cursor.take()
     if cursor.accept("CREATE", "TABLE") or cursor.accept("CREATE", "VIEW"):
         return Show("create table", cursor.dotted("a table"))
-    what = cursor.accept_any(*_SHOWN)
+    is_extended = cursor.accept("TABLE", "EXTENDED")
+    what = "TABLES" if is_extended else cursor.accept_any(*_SHOWN)
     if not what:
         return None
     name: tuple[str, ...] = ()
@@ -172,14 +176,18 @@ def _show(cursor: Cursor) -> Statement | None:
         name = (*found, *name) if what == "COLUMNS" and len(found) < 3 else found
     if cursor.accept("LIKE") or not cursor.done:
         pattern = cursor.string("a pattern")
+    if is_extended and cursor.sees("PARTITION"):
+        return None
     cursor.finish()
-    return Show("schemas" if what == "DATABASES" else what.lower(), name, pattern)
+    return Show("schemas" if what == "DATABASES" else what.lower(), name, pattern, is_extended)
 
 
 def _describe(cursor: Cursor) -> Statement | None:
     cursor.take()
-    if cursor.sees_any("FUNCTION", "CATALOG", "SCHEMA", "DATABASE", "NAMESPACE", "PROCEDURE"):
+    if cursor.sees_any("FUNCTION", "CATALOG", "PROCEDURE"):
         return None
+    if cursor.sees_any("SCHEMA", "DATABASE", "NAMESPACE") and cursor.peek(1).is_name:
+        return _describe_schema(cursor)
     is_query = cursor.accept("QUERY")
     if is_query or (cursor.sees_any(*_QUERY) and not cursor.accept("TABLE")):
         return Describe(query=cursor.query())
@@ -195,6 +203,15 @@ def _describe(cursor: Cursor) -> Statement | None:
         return None
     column = None if cursor.done else cursor.name("a column")
     return Describe(name, extended, column=column) if cursor.done else None
+
+
+def _describe_schema(cursor: Cursor) -> Statement:
+    cursor.take()
+    if cursor.peek(1).is_name:
+        cursor.accept("EXTENDED")
+    name = cursor.dotted("a schema")
+    cursor.finish()
+    return DescribeSchema(name)
 
 
 def _call(cursor: Cursor) -> Statement | None:

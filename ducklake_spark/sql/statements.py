@@ -292,14 +292,15 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """`what`: schemas, tables, views, columns, create table, tblproperties, partitions.
+    """`what`: catalogs, schemas, tables, views, columns, create table, tblproperties, partitions.
 
-    `pattern` is that of names, or the one property.
+    `pattern` is that of names, or the one property; `extended` tells more of each table.
     """
 
     what: str
     name: Parts = ()
     pattern: str | None = None
+    extended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,6 +311,11 @@ class Describe:
     extended: bool = False
     query: str | None = None
     column: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeSchema:
+    name: Parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,6 +341,7 @@ OnRelation = (
     | Merge
     | Truncate
     | Describe
+    | DescribeSchema
 )
 Statement = (
     OnRelation

@@ -27,7 +27,7 @@ def lake(tmp_path: Path) -> LakeAddress:
     return file_lake("sqlite", tmp_path)
 
 
-@pytest.mark.parametrize("seed", seeds(5))
+@pytest.mark.parametrize("seed", seeds(10))
 def test_spark_reads_every_snapshot_of_a_random_lake(
     lake: LakeAddress, session: Session, seed: int
 ) -> None:
@@ -73,7 +73,7 @@ def _play(lake: LakeAddress, history: History) -> list[str]:
     return done
 
 
-@pytest.mark.parametrize("seed", seeds(5))
+@pytest.mark.parametrize("seed", seeds(10))
 def test_both_engines_in_turns_do_what_a_model_says(
     lake: LakeAddress, session: Session, seed: int
 ) -> None:

@@ -44,6 +44,12 @@ def on(session: Session, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
     [
         ("SHOW SCHEMAS", [("main",), ("s",)]),
         ("SHOW DATABASES IN lake LIKE 'm*'", [("main",)]),
+        ("SHOW CATALOGS", [("lake",), ("spark_catalog",)]),
+        ("SHOW CATALOGS LIKE 'l*'", [("lake",)]),
+        ("DESCRIBE SCHEMA lake.s",
+         [("Catalog Name", "lake"), ("Namespace Name", "s"), ("Comment", "")]),
+        ("DESCRIBE DATABASE EXTENDED main",
+         [("Catalog Name", "lake"), ("Namespace Name", "main"), ("Comment", "")]),
         ("SHOW TABLES", [("main", "t", False), ("main", "v", False)]),
         ("SHOW TABLES IN lake.s", [("s", "parts", False)]),
         ("SHOW TABLES FROM s LIKE 'p*|x'", [("s", "parts", False)]),
@@ -92,6 +98,8 @@ def of_spark(on: SqlLake) -> Iterator[str]:
         ("SHOW CREATE TABLE {}", "USING parquet"),
         ("SHOW TBLPROPERTIES default.{}", "transient_lastDdlTime|^$"),
         ("SHOW TABLES IN default", "of_spark"),
+        ("SHOW TABLE EXTENDED IN default LIKE 'of*'", "of_spark.*Provider: parquet"),
+        ("DESCRIBE SCHEMA default", "Location"),
         ("DESCRIBE {}", "theirs"),
     ],
 )
@@ -104,6 +112,13 @@ def test_what_is_sparks_own_is_shown_by_spark(
 def test_describe_extended(on: SqlLake) -> None:
     facts = {row[0]: row[1] for row in on.lake.sql("DESCRIBE EXTENDED t").collect()}
     assert (facts["Files"], facts["Comment"], facts["Provider"]) == ("8", "numbers", "ducklake")
+
+
+def test_show_table_extended(on: SqlLake) -> None:
+    rows = on.lake.sql("SHOW TABLE EXTENDED LIKE '*'").collect()
+    assert [row[:3] for row in rows] == [("main", "t", False), ("main", "v", False)]
+    assert "Comment: numbers\nLocation: " in rows[0].information
+    assert "Type: view" in rows[1].information
 
 
 @pytest.mark.parametrize(
