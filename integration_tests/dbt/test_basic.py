@@ -29,6 +29,9 @@ from dbt.tests.adapter.basic.test_snapshot_check_cols import BaseSnapshotCheckCo
 from dbt.tests.adapter.basic.test_snapshot_timestamp import BaseSnapshotTimestamp
 from dbt.tests.adapter.basic.test_table_materialization import BaseTableMaterialization
 from dbt.tests.adapter.basic.test_validate_connection import BaseValidateConnection
+from dbt.tests.adapter.catalog_integrations.test_catalog_integration import (
+    BaseCatalogIntegrationValidation,
+)
 from dbt.tests.adapter.column_types.test_column_types import BasePostgresColumnTypes
 from dbt.tests.util import relation_from_name, run_dbt
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
@@ -90,6 +93,38 @@ class TestSameAliasDifferentDatabases(BaseSameAliasDifferentDatabases):
     def project_config_update(self, unique_schema: str) -> dict[str, Any]:
         models = {"alias": "duped_alias", "model_b": {"database": "other"}}
         return {"models": {"test": models}}
+
+
+class TestCatalogsYml(BaseCatalogIntegrationValidation):
+    """An entry of catalogs.yml is a lake, and a model that names it is built there."""
+
+    @pytest.fixture(scope="class")
+    def dbt_profile_target(
+        self, dbt_profile_target: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
+    ) -> dict[str, Any]:
+        catalog = tmp_path_factory.mktemp("cold") / "catalog.sqlite"
+        return dbt_profile_target | {
+            "attach": [{"database": "cold", "catalog": f"sqlite:{catalog}"}]
+        }
+
+    @pytest.fixture(scope="class")
+    def catalogs(self) -> dict[str, Any]:
+        lake = {"catalog_type": "ducklake", "adapter_properties": {"catalog_database": "cold"}}
+        return {"catalogs": [{"name": "archive", "write_integrations": [{"name": "w", **lake}]}]}
+
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        return {
+            "far.sql": "{{ config(materialized='table', catalog_name='archive') }} select 7 as id",
+            "near.sql": "{{ config(materialized='table') }} select id from {{ ref('far') }}",
+        }
+
+    def test_a_model_is_built_in_the_lake_of_its_catalog(self, project: Any) -> None:
+        for _ in range(2):
+            far, near = run_dbt(["run"])
+            assert far.node.relation_name.startswith("`cold`.")
+            assert near.node.relation_name.startswith("`lake`.")
+        assert project.run_sql(f"select * from {near.node.relation_name}", fetch="all") == [(7,)]
 
 
 class TestAdapterMethods(BaseAdapterMethod):

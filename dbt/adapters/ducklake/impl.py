@@ -15,6 +15,7 @@ from dbt.adapters.ducklake.column import DuckLakeColumn
 from dbt.adapters.ducklake.connections import DuckLakeConnectionManager
 from dbt.adapters.ducklake.documents import catalog_rows, catalog_table, last_changes
 from dbt.adapters.ducklake.engine import Handle
+from dbt.adapters.ducklake.lake_catalogs import LakeCatalog
 from dbt.adapters.ducklake.merge_config import MergePlan, merge_plan
 from dbt.adapters.ducklake.operations import operation_sql, operation_text
 from dbt.adapters.ducklake.python_models import run_model
@@ -46,6 +47,7 @@ _USE_SPARK = ("build", "clone", "retry", "run", "seed", "show", "snapshot", "tes
 class DuckLakeAdapter(SQLAdapter):
     ConnectionManager = DuckLakeConnectionManager
     Relation = DuckLakeRelation
+    CATALOG_INTEGRATIONS = (LakeCatalog,)
     Column = DuckLakeColumn
     connections: DuckLakeConnectionManager
 
@@ -63,6 +65,7 @@ class DuckLakeAdapter(SQLAdapter):
             Capability.TableLastModifiedMetadataBatch: _ALWAYS,
             Capability.GetCatalogForSingleRelation: _ALWAYS,
             Capability.MicrobatchConcurrency: _ALWAYS,
+            Capability.CatalogsV2: _ALWAYS,
         }
     )
 

@@ -12,7 +12,11 @@
 {%- endmacro %}
 
 
-{#- dbt-spark's own says none: its relations have no database, ours have. -#}
+{#- dbt-spark's own says none: its relations have no database, ours have. dbt's own knows of catalogs.yml
+    in its newest versions only. -#}
 {% macro ducklake__generate_database_name(custom_database_name=none, node=none) -%}
-  {{ return(default__generate_database_name(custom_database_name, node)) }}
+  {%- if node is not none and node | attr('database') -%}
+    {%- set lake = adapter.build_catalog_relation(node) -%}
+  {%- endif -%}
+  {{ return(lake.catalog_database if lake else default__generate_database_name(custom_database_name)) }}
 {%- endmacro %}
