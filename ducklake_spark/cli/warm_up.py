@@ -51,9 +51,8 @@ def _run_archiving(folder: Path, archive: Path) -> str:
     option = f"--conf {JAVA_OPTIONS}={archiving(archive)} pyspark-shell"
     environment = os.environ | {"PYSPARK_SUBMIT_ARGS": option}
     done = subprocess.run(  # noqa: S603 - our own command
-        # Spark leaves a folder for tables of its own wherever it runs.
         (*command, *lake),
-        cwd=folder,
+        cwd=folder,  # Spark leaves a folder for tables of its own wherever it runs
         env=environment,
         capture_output=True,
         text=True,

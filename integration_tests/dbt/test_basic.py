@@ -75,7 +75,9 @@ class TestSameAliasDifferentSchemas(BaseSameAliasDifferentSchemas):
         return MACROS
 
 
-class TestSameAliasDifferentDatabases(BaseSameAliasDifferentDatabases):
+class WithAnotherLake:
+    """A profile with a second lake, `other`."""
+
     @pytest.fixture(scope="class")
     def dbt_profile_target(
         self, dbt_profile_target: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
@@ -85,6 +87,8 @@ class TestSameAliasDifferentDatabases(BaseSameAliasDifferentDatabases):
             "attach": [{"database": "other", "catalog": f"sqlite:{catalog}"}]
         }
 
+
+class TestSameAliasDifferentDatabases(WithAnotherLake, BaseSameAliasDifferentDatabases):
     @pytest.fixture(scope="class")
     def macros(self) -> dict[str, str]:
         return MACROS
@@ -95,21 +99,12 @@ class TestSameAliasDifferentDatabases(BaseSameAliasDifferentDatabases):
         return {"models": {"test": models}}
 
 
-class TestCatalogsYml(BaseCatalogIntegrationValidation):
+class TestCatalogsYml(WithAnotherLake, BaseCatalogIntegrationValidation):
     """An entry of catalogs.yml is a lake, and a model that names it is built there."""
 
     @pytest.fixture(scope="class")
-    def dbt_profile_target(
-        self, dbt_profile_target: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
-    ) -> dict[str, Any]:
-        catalog = tmp_path_factory.mktemp("cold") / "catalog.sqlite"
-        return dbt_profile_target | {
-            "attach": [{"database": "cold", "catalog": f"sqlite:{catalog}"}]
-        }
-
-    @pytest.fixture(scope="class")
     def catalogs(self) -> dict[str, Any]:
-        lake = {"catalog_type": "ducklake", "adapter_properties": {"catalog_database": "cold"}}
+        lake = {"catalog_type": "ducklake", "adapter_properties": {"catalog_database": "other"}}
         return {"catalogs": [{"name": "archive", "write_integrations": [{"name": "w", **lake}]}]}
 
     @pytest.fixture(scope="class")
@@ -122,7 +117,7 @@ class TestCatalogsYml(BaseCatalogIntegrationValidation):
     def test_a_model_is_built_in_the_lake_of_its_catalog(self, project: Any) -> None:
         for _ in range(2):
             far, near = run_dbt(["run"])
-            assert far.node.relation_name.startswith("`cold`.")
+            assert far.node.relation_name.startswith("`other`.")
             assert near.node.relation_name.startswith("`lake`.")
         assert project.run_sql(f"select * from {near.node.relation_name}", fetch="all") == [(7,)]
 
