@@ -15,19 +15,31 @@ from support.far_duck import FarDuck
 from support.lakes import LakeAddress, file_lake
 
 EXAMPLES = list(examples())
-_FILES = ("models/", "snapshots/", "functions/")
+_FILES = ("models/", "snapshots/", "functions/", "catalogs.yml")
 PROJECT = {"name": "docs", "profile": "docs", "version": "1.0"}
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> LakeAddress:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("docs")
+
+
+@pytest.fixture(scope="module")
+def archive(folder: Path) -> LakeAddress:
+    """The other lake that the page of profiles attaches."""
+    return file_lake("sqlite", folder / "archive")
+
+
+@pytest.fixture(scope="module")
+def built(folder: Path, archive: LakeAddress) -> LakeAddress:
     """The lake of all the pages' models, built twice: some do other things the second time."""
-    folder = tmp_path_factory.mktemp("docs")
     lake = file_lake("sqlite", folder)
+    attached = {"catalog": archive.catalog, "data_path": archive.data_path}
     output = {
         "type": "ducklake",
         "catalog": lake.catalog,
         "data_path": lake.data_path,
+        "attach": [{"database": "archive", **attached}],
         "threads": 4,
         "spark_config": {"spark.sql.shuffle.partitions": 2},
     }
@@ -63,6 +75,13 @@ def test_queries_run_in_duckdb(built: LakeAddress) -> None:
         for example in EXAMPLES:
             if example.title == "DuckDB":
                 assert duck.rows(example.text), example.text
+
+
+def test_a_model_is_built_in_the_lake_of_catalogs_yml(
+    built: LakeAddress, archive: LakeAddress
+) -> None:
+    with FarDuck(archive) as duck:
+        assert duck.rows("select count(*) from old_orders") == [(151,)]
 
 
 def test_scripts_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
