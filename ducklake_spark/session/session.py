@@ -59,7 +59,7 @@ _LOCAL_DEFAULTS = {
 }
 # Ten times Java's own: while Spark starts and runs short queries, Java's second compiler takes
 # their processors to no avail. Queries that run for long pass these marks too.
-_COMPILE_TWICE_LATER = (
+_OPTIMISE_LATER = (
     "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 "
     "-XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
 )
@@ -197,6 +197,6 @@ class Session:
 
 
 def _java_options(configured: str) -> str:
-    options = f"{_COMPILE_TWICE_LATER} {configured}".rstrip()  # the later of two wins
+    options = f"{_OPTIMISE_LATER} {configured}".rstrip()  # the later of two wins
     archive = archive_path()
     return with_archive(options, archive) if archive.exists() else options
