@@ -14,6 +14,8 @@ from support.examples import examples
 from support.far_duck import FarDuck
 from support.lakes import LakeAddress, file_lake
 
+# One process builds the project for all of them.
+pytestmark = pytest.mark.xdist_group("documentation")
 EXAMPLES = list(examples())
 _FILES = ("models/", "snapshots/", "functions/", "catalogs.yml")
 PROJECT = {"name": "docs", "profile": "docs", "version": "1.0"}
