@@ -56,13 +56,14 @@ _LOCAL_DEFAULTS = {
     # Noting where each expression was made costs more calls of the JVM than making it, and would
     # name lines of ours.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
+    # Ten times Java's own: while Spark starts and runs short queries, Java's second compiler takes
+    # their processors to no avail. Queries that run for long pass these marks too. Spark puts them
+    # before spark.driver.extraJavaOptions, wherever those are set, and Java takes the later value.
+    "spark.driver.defaultJavaOptions": (
+        "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 "
+        "-XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
+    ),
 }
-# Ten times Java's own: while Spark starts and runs short queries, Java's second compiler takes
-# their processors to no avail. Queries that run for long pass these marks too.
-_OPTIMISE_LATER = (
-    "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 "
-    "-XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +136,8 @@ class Session:
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
             config |= _LOCAL_DEFAULTS
         config |= settings.config
-        if settings.master.startswith("local"):
-            config[JAVA_OPTIONS] = _java_options(config.get(JAVA_OPTIONS, ""))
+        if settings.master.startswith("local") and (archive := archive_path()).exists():
+            config[JAVA_OPTIONS] = with_archive(config.get(JAVA_OPTIONS, ""), archive)
         session = cls(launch(config))
         session.spark.sparkContext.setLogLevel("OFF")
         return session
@@ -194,9 +195,3 @@ class Session:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-
-def _java_options(configured: str) -> str:
-    options = f"{_OPTIMISE_LATER} {configured}".rstrip()  # the later of two wins
-    archive = archive_path()
-    return with_archive(options, archive) if archive.exists() else options
