@@ -1,4 +1,4 @@
-"""Typed settings of a lake, read from the strings that users write.
+"""Typed settings of a lake and its Spark, read from the strings that users write.
 
 A catalog is named exactly as DuckDB's ATTACH takes it after ``ducklake:``, or by SQLAlchemy URL.
 """
@@ -178,6 +178,25 @@ def parse_attached(entry: object) -> Attached:
         texts.get("metadata_schema"),
         read_only == "true",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class SparkSettings:
+    """Where Spark runs: a master to start in this process, or a Connect server to talk to."""
+
+    master: str = "local[*]"
+    remote: str | None = field(default=None, repr=False)  # may hold a token
+    config: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def address(self) -> str:
+        """Where that Spark is, to show to people."""
+        return without_token(self.remote) if self.remote else self.master
+
+
+def without_token(remote: str) -> str:
+    """The address alone of a Connect server: what follows it may hold a token."""
+    return re.split("/?;", remote, maxsplit=1)[0]
 
 
 def system_user() -> str | None:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import re
+import threading
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from ducklake_spark.config import without_token
 from ducklake_spark.errors import ConfigError, MissingExtraError
 
 _PATIENCE_S = 30
 _HINT = "Write sc://host:15002 with the address of a server that runs."
-
-
-def without_token(remote: str) -> str:
-    """The address alone: what follows it may hold a token."""
-    return re.split("/?;", remote, maxsplit=1)[0]
 
 
 def reach(remote: str) -> SparkSession:
@@ -36,5 +32,6 @@ def reach(remote: str) -> SparkSession:
     except grpc.FutureTimeoutError as error:
         raise ConfigError(f"No Spark Connect server answers at {shown}.", hint=_HINT) from error
     finally:
-        channel.close()
+        # Beside what follows: it waits for a watcher that looks up once in a fifth of a second.
+        threading.Thread(target=channel.close, name="end of a look at Spark Connect").start()
     return SparkSession.builder.remote(remote).create()

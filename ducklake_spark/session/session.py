@@ -11,16 +11,16 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from ducklake_spark.config import SparkSettings
 from ducklake_spark.errors import ConfigError
 from ducklake_spark.session.archive import JAVA_OPTIONS, archive_path, with_archive
-from ducklake_spark.session.connect import reach, without_token
+from ducklake_spark.session.connect import reach
 from ducklake_spark.session.launch import launch
 
 _WRITES_FIELD_IDS = "spark.sql.parquet.fieldId.write.enabled"
@@ -64,20 +64,6 @@ _LOCAL_DEFAULTS = {
         "-XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
     ),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class SparkSettings:
-    """Where Spark runs: a master to start in this process, or a Connect server to talk to."""
-
-    master: str = "local[*]"
-    remote: str | None = field(default=None, repr=False)  # may hold a token
-    config: Mapping[str, str] = field(default_factory=dict, repr=False)
-
-    @property
-    def address(self) -> str:
-        """Where that Spark is, to show to people."""
-        return without_token(self.remote) if self.remote else self.master
 
 
 class Session:

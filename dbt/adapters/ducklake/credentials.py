@@ -12,13 +12,14 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from ducklake_spark.config import (
     Attached,
+    SparkSettings,
     parse_attached,
     parse_catalog,
     refuse_unknown,
     system_user,
+    without_token,
 )
 from ducklake_spark.errors import ConfigError
-from ducklake_spark.session import SparkSettings, without_token
 from ducklake_spark.spec.names import fold
 
 _SHAPES = {
