@@ -13,7 +13,7 @@ from ducklake_spark.catalog import Catalog, CommitNote, CommitResult, LakeReader
 from ducklake_spark.scan import read_table
 from ducklake_spark.session import Session, SparkSettings
 from ducklake_spark.spec.names import backticked, split_identifier
-from ducklake_spark.sql import PROCEDURES, Executor, Result, Workspace
+from ducklake_spark.sql import Executor, Result, Workspace
 
 
 class Lake:
@@ -27,7 +27,7 @@ class Lake:
         self._workspace = Workspace(session)
         for name, catalog in catalogs.items():
             self._workspace.attach(name, catalog)
-        self._executor = Executor(self._workspace, PROCEDURES)
+        self._executor = Executor(self._workspace)
 
     @classmethod
     def open(

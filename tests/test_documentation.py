@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ducklake_spark import errors
 from ducklake_spark.spec.options import OPTION_NAMES
-from ducklake_spark.sql import PROCEDURES
+from ducklake_spark.sql.procedures import PROCEDURES
 
 ROOT = Path(__file__).parents[1]
 

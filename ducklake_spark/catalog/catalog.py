@@ -15,7 +15,6 @@ from ducklake_spark.catalog.commit import CommitNote
 from ducklake_spark.catalog.definitions import read_schemas
 from ducklake_spark.catalog.dialects import database_for
 from ducklake_spark.catalog.expire import expire
-from ducklake_spark.catalog.faults import find_faults, relation_names
 from ducklake_spark.catalog.file_lists import ScheduledFile
 from ducklake_spark.catalog.indexes import create_indexes
 from ducklake_spark.catalog.inventory import (
@@ -164,6 +163,9 @@ class Catalog:
 
     def faults(self, *, schema: str | None = None, table: str | None = None) -> list[Fault]:
         """What is wrong in the catalog, or with a schema or table of it, past ones included."""
+        # All checks with their queries: whoever only works with a lake need not wait for them.
+        from ducklake_spark.catalog.faults import find_faults
+
         with self._store.reading() as connection:
             path, database = self._facts.data_path, self._store.database
             return list(find_faults(connection, database, path, schema=schema, table=table))
@@ -175,6 +177,8 @@ class Catalog:
 
     def relations(self) -> dict[int, QualifiedName]:
         """The newest name of everything that ever had an id, by the id."""
+        from ducklake_spark.catalog.faults import relation_names
+
         with self._store.reading() as connection:
             return relation_names(connection)
 

@@ -3,18 +3,15 @@
 from ducklake_spark.sql.evolve import Alterations, alterations
 from ducklake_spark.sql.execute import Executor
 from ducklake_spark.sql.failures import SPARK_ERRORS, query_error
-from ducklake_spark.sql.procedures import PROCEDURES, Procedure
 from ducklake_spark.sql.result import Outcome, Result
 from ducklake_spark.sql.tokens import is_ended, split_statements
 from ducklake_spark.sql.workspace import Workspace
 
 __all__ = [
-    "PROCEDURES",
     "SPARK_ERRORS",
     "Alterations",
     "Executor",
     "Outcome",
-    "Procedure",
     "Result",
     "Workspace",
     "alterations",

@@ -57,7 +57,7 @@ class Scope:
     """What one statement sees; `statement` is its text."""
 
     workspace: Workspace
-    functions: Mapping[str, TableFunction]
+    functions: Callable[[], Mapping[str, TableFunction]]
     statement: str = ""
     scans: list[Scan] = field(default_factory=list)
     views: list[str] = field(default_factory=list)
@@ -387,14 +387,13 @@ class Scope:
 
     def _function_view(self, reference: Reference) -> str | None:
         *qualifiers, name = reference.parts
-        function = self.functions.get(name.lower())
         lake = self.workspace.lake_named(qualifiers[0]) if len(qualifiers) == 1 else None
         if lake is None:
             return None
+        functions = self.functions()
+        function = functions.get(name.lower())
         if function is None:
-            raise NotFoundError(
-                f"The table function {lake}.{name}", near=self.functions, wanted=name
-            )
+            raise NotFoundError(f"The table function {lake}.{name}", near=functions, wanted=name)
         frame = function(self, lake, reference.arguments or "")
         return self.show(frame, f"{lake}.{name}", None)
 

@@ -12,7 +12,7 @@ from dbt.adapters.ducklake.cursor import Cursor
 from ducklake_spark.cli.output import table_text
 from ducklake_spark.spec.names import split_identifier
 from ducklake_spark.spec.sizes import count_text
-from ducklake_spark.sql import PROCEDURES
+from ducklake_spark.sql.procedures import PROCEDURES
 
 
 def operation_sql(
