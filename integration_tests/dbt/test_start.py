@@ -12,12 +12,14 @@ import pytest
 _SCRIPT = """
 import sys, threading
 from dbt.cli.main import dbtRunner
-from pyspark import SparkContext
 
 dbtRunner().invoke(sys.argv[1:])
+heavy = {"pandas", "pyarrow", "pyspark", "sqlalchemy", "sqlglot"}
+print("Imported:", ", ".join(sorted(heavy & sys.modules.keys())))
 for thread in threading.enumerate():
     if thread.name == "start of Spark":
         thread.join()
+from pyspark import SparkContext
 print("Spark runs:", SparkContext._active_spark_context is not None)
 """
 
@@ -51,6 +53,11 @@ def test_who_starts_spark(project: Path, command: tuple[str, ...], started: bool
     done = dbt(project, *command)
     assert f"Spark runs: {started}" in done.stdout
     assert "WARN" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["list", "parse"])
+def test_what_only_reads_the_project_imports_no_engine(project: Path, command: str) -> None:
+    assert "Imported: \n" in dbt(project, command, "--no-partial-parse").stdout
 
 
 def test_a_spark_that_does_not_start_is_told_by_the_model(project: Path) -> None:

@@ -7,19 +7,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.contracts.connection import AdapterResponse, Connection, ConnectionState
-from dbt.adapters.ducklake.cursor import Cursor
 from dbt.adapters.ducklake.engine import Engine, Handle
 from dbt.adapters.sql import SQLConnectionManager
 from dbt_common.events.contextvars import get_node_info
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 from dbt_common.invocation import get_invocation_id
 
-from ducklake_spark.catalog import CommitNote
 from ducklake_spark.errors import CommitConflictError, DuckLakeError
 from ducklake_spark.spec.sizes import count_text, size_text
+
+if TYPE_CHECKING:
+    from dbt.adapters.ducklake.cursor import Cursor
+
+    from ducklake_spark.catalog import CommitNote
 
 
 @dataclass
@@ -39,11 +42,6 @@ class DuckLakeAdapterResponse(AdapterResponse):
         self._message += f" in snapshot {snapshot_id}"
 
 
-class _Handle(Handle):
-    def cursor(self) -> Cursor:
-        return Cursor(self)
-
-
 class DuckLakeConnectionManager(SQLConnectionManager):
     TYPE = "ducklake"
 
@@ -58,7 +56,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
     # dbt declares it for the class; the engine belongs to one manager.
     def open(self, connection: Connection) -> Connection:  # type: ignore[override]
         if connection.state != ConnectionState.OPEN:
-            connection.handle = _Handle(self._engine, partial(self._note, connection))
+            connection.handle = Handle(self._engine, partial(self._note, connection))
             connection.state = ConnectionState.OPEN
         return connection
 
@@ -140,6 +138,8 @@ class DuckLakeConnectionManager(SQLConnectionManager):
 
     def _note(self, connection: Connection) -> CommitNote:
         """Which run and which node make a snapshot."""
+        from ducklake_spark.catalog import CommitNote
+
         info = get_node_info()
         facts = {
             "invocation_id": get_invocation_id(),

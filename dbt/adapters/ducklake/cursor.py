@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from dbt.adapters.ducklake.engine import Handle
 from pyspark.sql import DataFrame
 
 from ducklake_spark.sql import SPARK_ERRORS, Outcome, query_error, split_statements
+
+if TYPE_CHECKING:
+    from dbt.adapters.ducklake.engine import Handle
 
 Row = tuple[Any, ...]
 

@@ -6,15 +6,21 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from dbt.adapters.ducklake.credentials import DuckLakeCredentials
+from dbt.adapters.ducklake.loading import load_engine
 from dbt.adapters.exceptions.connection import FailedToConnectError
 from dbt_common.exceptions import DbtRuntimeError
 
-from ducklake_spark import Lake
-from ducklake_spark.catalog import Catalog, CommitNote, LakeReader
 from ducklake_spark.errors import DuckLakeError
-from ducklake_spark.session import Session
+
+if TYPE_CHECKING:
+    from dbt.adapters.ducklake.cursor import Cursor
+
+    from ducklake_spark import Lake
+    from ducklake_spark.catalog import Catalog, CommitNote, LakeReader
+    from ducklake_spark.session import Session
 
 _BETWEEN_INTERRUPTS = 0.5
 
@@ -41,6 +47,9 @@ class Engine:
             return self._catalogs
 
     def _open(self) -> dict[str, Catalog]:
+        load_engine()
+        from ducklake_spark.catalog import Catalog
+
         mine = self.credentials
         opened = {
             mine.database: Catalog.open(
@@ -63,6 +72,9 @@ class Engine:
     def start_early(self) -> None:
         """Have a Spark of this process start while dbt reads its project: both take seconds."""
         if self.credentials.spark_remote is None:
+            # Here, for PySpark's modules import each other: two threads could see them half done.
+            import ducklake_spark.session  # noqa: F401
+
             threading.Thread(target=self._start_unasked, name="start of Spark", daemon=True).start()
 
     def _start_unasked(self) -> None:
@@ -70,6 +82,8 @@ class Engine:
             self._spark()
 
     def _spark(self) -> Session:
+        from ducklake_spark.session import Session
+
         with self._starting:
             if self._session is None:
                 self._session = Session.open(self.credentials.spark_settings)
@@ -77,7 +91,10 @@ class Engine:
 
     def lake(self) -> Lake:
         """The lakes on a Spark session of their own."""
-        return Lake(self._spark().sibling(), self.catalogs)
+        catalogs = self.catalogs
+        from ducklake_spark import Lake
+
+        return Lake(self._spark().sibling(), catalogs)
 
     def close(self) -> None:
         """Let go of the catalogs; Spark goes on until the process ends."""
@@ -110,6 +127,12 @@ class Handle:
                 self._lake.begin()
         self._lake.describe_commits(self._note())
         return self._lake
+
+    def cursor(self) -> Cursor:
+        load_engine()
+        from dbt.adapters.ducklake.cursor import Cursor
+
+        return Cursor(self)
 
     def reader(self, database: str) -> LakeReader:
         """A lake as the connection sees it now."""

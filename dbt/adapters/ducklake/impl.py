@@ -13,14 +13,10 @@ from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.ducklake.column import DuckLakeColumn
 from dbt.adapters.ducklake.connections import DuckLakeConnectionManager
-from dbt.adapters.ducklake.documents import catalog_rows, catalog_table, last_changes
 from dbt.adapters.ducklake.engine import Handle
 from dbt.adapters.ducklake.lake_catalogs import LakeCatalog
 from dbt.adapters.ducklake.merge_config import MergePlan, merge_plan
-from dbt.adapters.ducklake.operations import operation_sql, operation_text
-from dbt.adapters.ducklake.python_models import run_model
 from dbt.adapters.ducklake.relation import DuckLakeRelation
-from dbt.adapters.ducklake.seeds import seed_frame
 from dbt.adapters.ducklake.table_layout import TableLayout, table_layout
 from dbt.adapters.sql import SQLAdapter
 from dbt_common.contracts.constraints import ConstraintType
@@ -29,15 +25,12 @@ from dbt_common.events.functions import fire_event
 from dbt_common.events.types import Note
 from dbt_common.exceptions import DbtRuntimeError
 
-from ducklake_spark.catalog import find_schema
-from ducklake_spark.doctor import examine
-from ducklake_spark.report import write_report
-from ducklake_spark.scan import shown_type
 from ducklake_spark.spec.names import QualifiedName, split_identifier
-from ducklake_spark.sql import Alterations, alterations
 
 if TYPE_CHECKING:
     import agate
+
+    from ducklake_spark.sql import Alterations
 
 _ALWAYS = CapabilitySupport(support=Support.Full)
 # The commands that hardly ever get by without Spark.
@@ -137,6 +130,8 @@ class DuckLakeAdapter(SQLAdapter):
 
     def debug_query(self) -> None:
         """Look at Java, Spark, the catalog and the data path, and say what to do if one is ill."""
+        from ducklake_spark.doctor import examine
+
         mine = self.config.credentials
         ill = []
         for finding in examine(
@@ -177,9 +172,13 @@ class DuckLakeAdapter(SQLAdapter):
 
     @available.parse(lambda *a, **k: False)
     def check_schema_exists(self, database: str, schema: str) -> bool:
+        from ducklake_spark.catalog import find_schema
+
         return find_schema(self.handle.reader(self.known(database)), schema) is not None
 
     def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
+        from ducklake_spark.catalog import find_schema
+
         database, schema = self.known(schema_relation.database), schema_relation.schema or ""
         reader = self.handle.reader(database)
         known = find_schema(reader, schema)
@@ -205,6 +204,9 @@ class DuckLakeAdapter(SQLAdapter):
     def get_columns_in_relation(self, relation: BaseRelation) -> list[DuckLakeColumn]:
         if relation.schema is None or not self.handle.knows(relation.database):
             return self._columns_of(f"select * from {relation.render()}")
+        from ducklake_spark.catalog import find_schema
+        from ducklake_spark.scan import shown_type
+
         reader = self.handle.reader(relation.database or "")
         name = QualifiedName(relation.schema, relation.identifier or "")
         if find_schema(reader, name.schema) is None:
@@ -237,6 +239,8 @@ class DuckLakeAdapter(SQLAdapter):
         self._alter(target, clauses)
 
     def _alterations(self, source: BaseRelation, target: BaseRelation) -> Alterations:
+        from ducklake_spark.sql import alterations
+
         rows = self.handle.lake.sql(f"select * from {source.render()}").schema
         reader = self.handle.reader(self.known(target.database))
         name = QualifiedName(target.schema or "", target.identifier or "")
@@ -263,6 +267,7 @@ class DuckLakeAdapter(SQLAdapter):
     def _get_one_catalog_by_relations(
         self, information_schema: Any, relations: Iterable[BaseRelation], used_schemas: Any
     ) -> agate.Table:
+        from dbt.adapters.ducklake.documents import catalog_rows
         from dbt_common.clients.agate_helper import table_from_data_flat
 
         columns, rows = catalog_rows(self, relations)
@@ -272,12 +277,16 @@ class DuckLakeAdapter(SQLAdapter):
         return self._catalog_filter_table(table, used_schemas)
 
     def get_catalog_for_single_relation(self, relation: BaseRelation) -> Any:
+        from dbt.adapters.ducklake.documents import catalog_table
+
         return catalog_table(self, relation)
 
     def calculate_freshness_from_metadata_batch(
         self, sources: list[BaseRelation], macro_resolver: Any = None
     ) -> Any:
         """When tables last changed, from the times of the snapshots: one query per lake."""
+        from dbt.adapters.ducklake.documents import last_changes
+
         with self.connection_named("ducklake_freshness", should_release_connection=False):
             changed = last_changes(self, sources)
         now = datetime.datetime.now(datetime.UTC)
@@ -293,17 +302,23 @@ class DuckLakeAdapter(SQLAdapter):
         self, procedure: str, arguments: dict[str, Any], database: str | None = None
     ) -> str:
         """The CALL of a procedure on the target's lake, or on another of the profile."""
+        from dbt.adapters.ducklake.operations import operation_sql
+
         return operation_sql(self.config.credentials, procedure, arguments, database)
 
     @available.parse(lambda *a, **k: "")
     def operation_text(self, procedure: str, call: str) -> str:
         """Carry out a CALL, and show its rows as a table."""
+        from dbt.adapters.ducklake.operations import operation_text
+
         _, cursor = self.connections.add_query(call, auto_begin=False)
         return operation_text(procedure, cursor)
 
     @available.parse(lambda *a, **k: "")
     def write_report(self, path: str, database: str | None = None) -> str:
         """Write the page about the target's lake, or another of the profile; its path."""
+        from ducklake_spark.report import write_report
+
         catalog = self.handle.catalog(self.known(database or self.config.credentials.database))
         return str(write_report(catalog, path))
 
@@ -312,6 +327,8 @@ class DuckLakeAdapter(SQLAdapter):
     @available.parse(lambda *a, **k: "")
     def seed_view(self, name: str, agate_table: agate.Table) -> str:
         """Make the rows of a seed known to Spark, as text, under a name."""
+        from dbt.adapters.ducklake.seeds import seed_frame
+
         frame = seed_frame(self.handle.lake.session.spark, agate_table)
         frame.createOrReplaceTempView(self.quote(name))
         return self.quote(name)
@@ -319,6 +336,8 @@ class DuckLakeAdapter(SQLAdapter):
     def submit_python_job(
         self, parsed_model: dict[str, Any], compiled_code: str
     ) -> AdapterResponse:
+        from dbt.adapters.ducklake.python_models import run_model
+
         return run_model(self.connections, parsed_model, compiled_code)
 
     def generate_python_submission_response(self, submission_result: Any) -> AdapterResponse:
