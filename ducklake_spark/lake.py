@@ -13,7 +13,7 @@ from ducklake_spark.catalog import Catalog, CommitNote, CommitResult, LakeReader
 from ducklake_spark.scan import read_table
 from ducklake_spark.session import Session, SparkSettings
 from ducklake_spark.spec.names import backticked, split_identifier
-from ducklake_spark.sql import Executor, Result, Workspace
+from ducklake_spark.sql import MAIN, Executor, Result, Workspace
 
 
 class Lake:
@@ -22,9 +22,12 @@ class Lake:
     Each thread takes a Lake of its own: `sibling` gives one on the same catalogs and Spark.
     """
 
-    def __init__(self, session: Session, catalogs: Mapping[str, Catalog]) -> None:
+    def __init__(
+        self, session: Session, catalogs: Mapping[str, Catalog], schema: str = MAIN
+    ) -> None:
+        """`schema` is where names without one lead, in the first lake. It need not exist yet."""
         self.session = session
-        self._workspace = Workspace(session)
+        self._workspace = Workspace(session, schema)
         for name, catalog in catalogs.items():
             self._workspace.attach(name, catalog)
         self._executor = Executor(self._workspace)

@@ -5,9 +5,10 @@ from ducklake_spark.sql.execute import Executor
 from ducklake_spark.sql.failures import SPARK_ERRORS, query_error
 from ducklake_spark.sql.result import Outcome, Result
 from ducklake_spark.sql.tokens import is_ended, split_statements
-from ducklake_spark.sql.workspace import Workspace
+from ducklake_spark.sql.workspace import MAIN, Workspace
 
 __all__ = [
+    "MAIN",
     "SPARK_ERRORS",
     "Alterations",
     "Executor",

@@ -133,11 +133,11 @@ class Follower:
 class Workspace:
     """What a sequence of statements shares. Not for use by several threads at once."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, schema: str = MAIN) -> None:
         self.session = session
         self.lakes: dict[str, Catalog] = {}
         self.home = ""
-        self.schema = MAIN
+        self.schema = schema
         self.pruning = True  # switched off to look whether it is to blame
         self.note = CommitNote()  # of statements that are a commit of their own
         self._names: dict[str, str] = {}

@@ -90,11 +90,11 @@ class Engine:
             return self._session
 
     def lake(self) -> Lake:
-        """The lakes on a Spark session of their own."""
+        """The lakes on a Spark session of their own; bare names lead to the profile's schema."""
         catalogs = self.catalogs
         from ducklake_spark import Lake
 
-        return Lake(self._spark().sibling(), catalogs)
+        return Lake(self._spark().sibling(), catalogs, self.credentials.schema)
 
     def close(self) -> None:
         """Let go of the catalogs; Spark goes on until the process ends."""

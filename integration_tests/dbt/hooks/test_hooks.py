@@ -22,6 +22,7 @@ from dbt.tests.adapter.hooks.test_model_hooks import (
     BasePrePostSnapshotHooksInConfigKwargs,
 )
 from dbt.tests.adapter.hooks.test_run_hooks import BaseAfterRunHooks, BasePrePostRunHooks
+from dbt.tests.util import run_dbt
 
 # The suites' hooks outside the transaction run VACUUM, which is PostgreSQL's.
 _OUTSIDE = {"sql": "select count(*) from {{ this.schema }}.on_model_hook", "transaction": False}
@@ -116,3 +117,24 @@ class TestPrePostRunHooks(_Runs, BasePrePostRunHooks):
 
 class TestAfterRunHooks(BaseAfterRunHooks):
     pass
+
+
+class TestBareNames:
+    """A name without a schema leads to the profile's, in hooks as in models."""
+
+    @pytest.fixture(scope="class")
+    def project_config_update(self) -> dict[str, Any]:
+        return {
+            "on-run-start": "create table if not exists journal (model string)",
+            "models": {"+post-hook": "insert into journal select model from this_one"},
+        }
+
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        return {"this_one.sql": "select 'this_one' as model"}
+
+    def test_they_lead_to_the_schema_of_the_profile(self, project: Any) -> None:
+        run_dbt(["run"])
+        run_dbt(["run"])
+        found = project.run_sql(f"select * from {project.test_schema}.journal", fetch="all")
+        assert found == [("this_one",)] * 2
