@@ -3,7 +3,7 @@
     python bench/start.py [--times 5] [--folder bench/.peers]
 
 Seconds depend on the machine, so each is also told as a multiple of `dbt list`, which is dbt's own
-start, with the adapter's imports.
+start, with the plugin.
 """
 
 from __future__ import annotations

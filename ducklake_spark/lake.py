@@ -25,11 +25,13 @@ class Lake:
     def __init__(
         self, session: Session, catalogs: Mapping[str, Catalog], schema: str = MAIN
     ) -> None:
-        """`schema` is where names without one lead, in the first lake. It need not exist yet."""
         self.session = session
-        self._workspace = Workspace(session, schema)
+        self._schema = schema
+        self._workspace = Workspace(session)
         for name, catalog in catalogs.items():
             self._workspace.attach(name, catalog)
+        if schema != MAIN:
+            self._workspace.start_in(schema)
         self._executor = Executor(self._workspace)
 
     @classmethod
@@ -43,10 +45,12 @@ class Lake:
         metadata_schema: str | None = None,
         read_only: bool = False,
         author: str | None = None,
+        schema: str = MAIN,
     ) -> Lake:
         """Open a lake, or create it, by the string DuckDB's ATTACH takes.
 
         `spark` is a session that runs or how to get one; a local Spark is started without it.
+        Names that say no schema lead to `schema`, which need not exist yet.
         """
         opened = Catalog.open(
             catalog,
@@ -63,11 +67,11 @@ class Lake:
         except BaseException:
             opened.close()
             raise
-        return cls(session, {name: opened})
+        return cls(session, {name: opened}, schema)
 
     def sibling(self) -> Lake:
         """The same lakes on a Spark session of its own, for another thread."""
-        return Lake(self.session.sibling(), self._workspace.lakes)
+        return Lake(self.session.sibling(), self._workspace.lakes, self._schema)
 
     def attach(
         self,

@@ -81,7 +81,11 @@ def required_schema(reader: LakeReader, name: str) -> Schema:
     found = find_schema(reader, name)
     if found is None:
         near = [schema.name for schema in reader.schemas()]
-        raise NotFoundError(f"Schema {name!r}", near=near, wanted=name)
+        error = NotFoundError(f"Schema {name!r}", near=near, wanted=name)
+        made = "CREATE SCHEMA makes it."
+        bare = "A name by itself leads to the schema of the profile or of USE."
+        error.hint = " ".join(hint for hint in (error.hint, made, bare) if hint)
+        raise error
     return found
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from ducklake_spark.catalog import Catalog, find_schema
+from ducklake_spark.catalog import Catalog
 from ducklake_spark.config import Attached, system_user
 from ducklake_spark.lake import Lake
 from ducklake_spark.session import SparkSettings
-from ducklake_spark.spec.names import backticked, fold
+from ducklake_spark.spec.names import fold
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """The settings of a session. The schema is where unqualified names lead, if it exists."""
+    """The settings of a session. The schema is where unqualified names lead."""
 
     catalog: str = field(repr=False)  # may hold a password
     data_path: str | None = None
@@ -36,6 +36,7 @@ class Connection:
         return replace(
             self,
             name=wanted.name,
+            schema="main",  # the profile's is one of the profile's own lake
             catalog=wanted.catalog,
             data_path=wanted.data_path,
             metadata_schema=wanted.metadata_schema,
@@ -62,15 +63,16 @@ class Connection:
             metadata_schema=self.metadata_schema,
             read_only=self.read_only,
             author=self.author or system_user(),
+            schema=self.schema,
         )
         try:
-            self._settle(lake)
+            self._attach_others(lake)
         except BaseException:
             lake.close()
             raise
         return lake
 
-    def _settle(self, lake: Lake) -> None:
+    def _attach_others(self, lake: Lake) -> None:
         for other in self.attached:
             lake.attach(
                 other.name,
@@ -80,5 +82,3 @@ class Connection:
                 read_only=other.read_only,
                 author=self.author or system_user(),
             )
-        if find_schema(lake.reader(), self.schema):
-            lake.execute(f"USE {backticked(self.name)}.{backticked(self.schema)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyspark.sql import DataFrame
 
@@ -15,7 +15,7 @@ from ducklake_spark.sql.failures import SPARK_ERRORS, query_error
 from ducklake_spark.sql.parse_changes import queries_of
 from ducklake_spark.sql.parser import parse
 from ducklake_spark.sql.result import Outcome, Result
-from ducklake_spark.sql.scope import Scope, TableFunction
+from ducklake_spark.sql.scope import Scope
 from ducklake_spark.sql.splice import Edit, Spliced, spliced
 from ducklake_spark.sql.statements import (
     Alter,
@@ -50,25 +50,6 @@ from ducklake_spark.sql.statements import (
 from ducklake_spark.sql.tokens import Cursor, quoted
 from ducklake_spark.sql.workspace import Relation, Work, Workspace
 
-if TYPE_CHECKING:
-    from ducklake_spark.sql.procedures import Procedure
-
-
-# Procedures, and the table functions that tell what they would, lead to all of maintenance: a
-# statement that names none is run without waiting for its import.
-
-
-def _procedures() -> Mapping[str, Procedure]:
-    from ducklake_spark.sql.procedures import PROCEDURES
-
-    return PROCEDURES
-
-
-def _table_functions() -> Mapping[str, TableFunction]:
-    from ducklake_spark.sql.functions import FUNCTIONS
-
-    return FUNCTIONS
-
 
 @dataclass(slots=True)
 class Executor:
@@ -78,7 +59,7 @@ class Executor:
 
     def run(self, text: str) -> Result:
         """Carry out one statement."""
-        scope = Scope(self.workspace, _table_functions, text.rstrip())
+        scope = Scope(self.workspace, text.rstrip())
         statement = parse(text)
         try:
             done = self._carry_out(scope, statement, text)
@@ -182,10 +163,12 @@ class Executor:
         else:
             lake, given = self._lake_by_place(name, given)
         name = name.lower().removeprefix("ducklake_")
-        procedures = _procedures()
-        procedure = procedures.get(name)
+        # Here, for it leads to all of maintenance, which other statements need not wait for.
+        from ducklake_spark.sql.procedures import PROCEDURES
+
+        procedure = PROCEDURES.get(name)
         if procedure is None:
-            raise NotFoundError(f"The procedure {name!r}", near=procedures, wanted=name)
+            raise NotFoundError(f"The procedure {name!r}", near=PROCEDURES, wanted=name)
         return procedure.frame(self.workspace, lake, given, scope.time_zone())
 
     def _lake_by_place(self, name: str, given: Given) -> tuple[str, Given]:

@@ -57,7 +57,6 @@ class Scope:
     """What one statement sees; `statement` is its text."""
 
     workspace: Workspace
-    functions: Callable[[], Mapping[str, TableFunction]]
     statement: str = ""
     scans: list[Scan] = field(default_factory=list)
     views: list[str] = field(default_factory=list)
@@ -97,9 +96,9 @@ class Scope:
                 return self._missing(candidate)
         return query_error(error, query, self.statement)
 
-    def _missing(self, relation: Relation) -> Exception:
+    def _missing(self, relation: Relation, travel: Travel | None = None) -> Exception:
         try:
-            reader = self.reader(relation.lake)
+            reader = self._at(relation.lake, travel)
             if self._find(reader, relation) is not None:
                 return QueryError(
                     f"{relation} is named where the names of a lake are not seen: in a command "
@@ -112,7 +111,10 @@ class Scope:
             near += [view.name.name for view in reader.views(relation.name.schema)]
         except NotFoundError as error:
             return error
-        return NotFoundError(f"Table or view {relation}", near=near, wanted=relation.name.name)
+        then = f" of snapshot {reader.snapshot.id}" if travel else ""
+        return NotFoundError(
+            f"Table or view {relation}{then}", near=near, wanted=relation.name.name
+        )
 
     def close(self) -> None:
         """Drop the views and functions of the statement.
@@ -266,9 +268,11 @@ class Scope:
                 return None
             return self._relation_view(relation, found, reader, demand), relation
         if len(reference.parts) == 3 and (lake := self.workspace.lake_named(reference.parts[0])):
-            raise self._missing(self.workspace.target((lake, *reference.parts[1:])))
+            raise self._missing(
+                self.workspace.target((lake, *reference.parts[1:])), reference.travel
+            )
         if reference.travel is not None:
-            raise self._missing(self.workspace.target(reference.parts))
+            raise self._missing(self.workspace.target(reference.parts), reference.travel)
         return None
 
     def _candidates(self, reference: Reference, home: Relation | None) -> list[Relation]:
@@ -367,7 +371,6 @@ class Scope:
         within = (*self.within, relation)
         inner = Scope(
             self.workspace,
-            self.functions,
             self.statement,
             self.scans,
             self.views,
@@ -390,10 +393,12 @@ class Scope:
         lake = self.workspace.lake_named(qualifiers[0]) if len(qualifiers) == 1 else None
         if lake is None:
             return None
-        functions = self.functions()
-        function = functions.get(name.lower())
+        # Here, for it leads to all of maintenance, which other statements need not wait for.
+        from ducklake_spark.sql.functions import FUNCTIONS
+
+        function = FUNCTIONS.get(name.lower())
         if function is None:
-            raise NotFoundError(f"The table function {lake}.{name}", near=functions, wanted=name)
+            raise NotFoundError(f"The table function {lake}.{name}", near=FUNCTIONS, wanted=name)
         frame = function(self, lake, reference.arguments or "")
         return self.show(frame, f"{lake}.{name}", None)
 

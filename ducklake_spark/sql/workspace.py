@@ -133,11 +133,11 @@ class Follower:
 class Workspace:
     """What a sequence of statements shares. Not for use by several threads at once."""
 
-    def __init__(self, session: Session, schema: str = MAIN) -> None:
+    def __init__(self, session: Session) -> None:
         self.session = session
         self.lakes: dict[str, Catalog] = {}
         self.home = ""
-        self.schema = schema
+        self.schema = MAIN
         self.pruning = True  # switched off to look whether it is to blame
         self.note = CommitNote()  # of statements that are a commit of their own
         self._names: dict[str, str] = {}
@@ -189,6 +189,11 @@ class Workspace:
         if others and find_schema(self.reader(first.lake), first.name.schema) is None:
             return others[0]
         return first
+
+    def start_in(self, schema: str) -> None:
+        """Let unqualified names lead to a schema of the first lake, which need not exist yet."""
+        found = find_schema(self.reader(self.home), schema)
+        self.schema = found.name if found else schema
 
     def use(self, parts: Sequence[str]) -> None:
         """Let unqualified names lead elsewhere: to a schema, a lake, or a schema of a lake."""

@@ -203,6 +203,11 @@ def test_time_travel_for_each_reference(own: SqlLake) -> None:
         ("SELECT * FROM t TIMESTAMP AS OF NULL", "no point in time"),
         ("SELECT * FROM t TIMESTAMP AS OF nope", r"line 1: nope\n +\^"),
         ("SELECT * FROM nowhere VERSION AS OF 1", "nowhere"),
+        ("SELECT * FROM t VERSION AS OF 0", r"lake\.main\.t of snapshot 0 does not exist"),
+        (
+            "SELECT * FROM lake.main.t VERSION AS OF 0",
+            r"lake\.main\.t of snapshot 0 does not exist",
+        ),
     ],
 )
 def test_time_travel_to_nowhere(shop: SqlLake, query: str, message: str) -> None:
@@ -227,6 +232,20 @@ def test_several_lakes(own: SqlLake, tmp_path: Path) -> None:
     assert own.rows("SELECT count(*) FROM lake.t") == [(10,)]
     own.run("USE lake")
     assert own.rows("SELECT count(*) FROM t") == [(10,)]
+
+
+def test_where_names_without_a_schema_lead(own: SqlLake) -> None:
+    catalogs = {"lake": own.lake.catalog()}
+    lake = Lake(own.lake.session.sibling(), catalogs, "OTHER")
+    assert lake.sql("SELECT max(note) FROM t").collect() == [("n9",)]
+    assert [row.namespace for row in lake.sql("SHOW TABLES").collect()] == ["other"]
+    assert lake.sibling().sql("SELECT max(note) FROM t").collect() == [("n9",)]
+    lake = Lake(own.lake.session.sibling(), catalogs, "later")
+    with pytest.raises(NotFoundError, match=r"'later' does not exist\..* CREATE SCHEMA makes it"):
+        lake.sql("CREATE TABLE made (id INT)")
+    lake.sql("CREATE SCHEMA later")
+    lake.sql("CREATE TABLE made (id INT)")
+    assert lake.sql("SELECT * FROM later.made").collect() == []
 
 
 def test_one_snapshot_for_a_statement(own: SqlLake) -> None:

@@ -91,7 +91,7 @@ class Engine:
 
     def lake(self) -> Lake:
         """The lakes on a Spark session of their own; bare names lead to the profile's schema."""
-        catalogs = self.catalogs
+        catalogs = self.catalogs  # first: who cannot reach them is told without waiting for Spark
         from ducklake_spark import Lake
 
         return Lake(self._spark().sibling(), catalogs, self.credentials.schema)

@@ -1,12 +1,13 @@
-"""The engine behind the adapter, imported when something first asks for a lake.
+"""Imports what lakes stand on (Spark, SQL, the catalog) when something first asks for one.
 
 What only reads the project (`dbt list`, `dbt parse`) does without it, and a local Spark starts
-meanwhile. So no module that dbt imports with the plugin imports it: what uses it does so where it
-is used.
+meanwhile. So no module that dbt imports with the plugin may import any of it: what uses it does so
+where it is used.
 """
 
 from __future__ import annotations
 
+import atexit
 import gc
 import threading
 from collections.abc import Iterator
@@ -17,23 +18,19 @@ _is_loaded = False
 
 
 def load_engine() -> None:
-    """Import the engine and the libraries it stands on, once and by one thread."""
+    """Import it all, once and by one thread."""
     global _is_loaded
     with _loading:
         if _is_loaded:
             return
-        with _lasting():
+        with _collecting_nothing():
             import ducklake_spark.lake  # noqa: F401
         _is_loaded = True
 
 
 @contextmanager
-def _lasting() -> Iterator[None]:
-    """Have the garbage collector leave alone what there is afterwards.
-
-    Code lasts as long as the process. To look through all of it again and again while it is
-    imported and, several times, when the process ends, takes a third of a short run.
-    """
+def _collecting_nothing() -> Iterator[None]:
+    """Nothing that is imported is garbage: the collector need not look through it."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -41,4 +38,11 @@ def _lasting() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-        gc.freeze()
+
+
+@atexit.register
+def _collect_once() -> None:
+    # Python looks through everything several times as it ends, which a short run waits for longer
+    # than for its models. Once is enough for what has something to do as it goes.
+    gc.collect()
+    gc.freeze()
