@@ -116,6 +116,8 @@ def lake_type(text: str, session: Session) -> DataType:
             shown = "timestamptz"
         elif is_type and token.word in ("DECIMAL", "DEC", "NUMERIC") and following != "(":
             shown = "decimal(10,0)"
+        elif is_type and token.word == "VOID":
+            shown = str(Primitive(_SPARK[T.NullType]))
         parts.append(shown)
     return parse_type(" ".join(parts))
 

@@ -168,3 +168,34 @@ class TestConstraintQuotedColumn(BaseConstraintQuotedColumn):
 
 class TestIncrementalForeignKeyConstraint(BaseIncrementalForeignKeyConstraint):
     """The key is declared, and dbt warns that nobody looks after it."""
+
+
+_WATCHED = """
+models:
+  - name: watched
+    config: {contract: {enforced: true}}
+    columns:
+      - {name: id, data_type: int}
+      - {name: v, data_type: string}
+"""
+
+
+class TestContractOfLaterRuns:
+    """New rows are held to the contract too, before the table gets a column or a row."""
+
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        return {
+            "watched.sql": (
+                "{{ config(materialized='incremental', on_schema_change='append_new_columns') }} "
+                "select {% if is_incremental() %} 2 as id, true as other "
+                "{% else %} 1 as id, 'a' as v {% endif %}"
+            ),
+            "watched.yml": _WATCHED,
+        }
+
+    def test_it_is_enforced(self, project: Any) -> None:
+        run_dbt(["run"])
+        (result,) = run_dbt(["run"], expect_pass=False)
+        assert "This model has an enforced contract that failed" in result.message
+        assert project.run_sql("select * from {schema}.watched", fetch="all") == [(1, "a")]

@@ -172,3 +172,25 @@ class TestWhatIsGone:
         catalog = run_dbt(["docs", "generate"])
         assert catalog.errors is None
         assert {node.partition(".")[2] for node in catalog.nodes} >= {"test.kept"}
+
+
+_SOURCES = """
+sources:
+  - name: far
+    schema: "{{ target.schema }}"
+    config: {freshness: {warn_after: {count: 1, period: day}}}
+    tables: [{name: there}, {name: not_there}]
+"""
+
+
+class TestFreshnessOfWhatIsNotThere:
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        return {"sources.yml": _SOURCES}
+
+    def test_it_is_an_error_and_not_stale(self, project: Any) -> None:
+        project.run_sql("create table {schema}.there as select 1 as x")
+        results = {r.node.name: r for r in run_dbt(["source", "freshness"], expect_pass=False)}
+        assert results["there"].status == "pass"
+        assert results["not_there"].status == "runtime error"
+        assert "There is no table" in results["not_there"].message

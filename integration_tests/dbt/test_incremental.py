@@ -98,3 +98,70 @@ class TestNestedSchemaChange:
         assert project.run_sql(fields % "sync", fetch="one") == ('{"a":1}',)
         rows = project.run_sql("select n from {schema}.narrower order by n", fetch="all")
         assert rows == [(1,), (2,)]
+
+
+class TestBatchesInOtherTimeZones:
+    """dbt counts batches in UTC, whatever the session's zone and the type of the event's time."""
+
+    types = ("date", "timestamp_ntz", "timestamp")
+
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        hour = "timestampadd(hour, id, timestamp_ntz'2024-03-01 00:00:00')"
+        moment = "timestampadd(hour, id, timestamp'2024-03-01 00:00:00Z')"
+        values = {"date": f"cast({hour} as date)", "timestamp_ntz": hour, "timestamp": moment}
+        models = {}
+        for name in self.types:
+            models[f"{name}_events.sql"] = (
+                "{{ config(materialized='table', event_time='at') }} "
+                f"select cast(id as int) as id, {values[name]} as at from range(240)"
+            )
+            models[f"{name}_days.sql"] = (
+                "{{ config(materialized='incremental', incremental_strategy='microbatch', "
+                "event_time='at', batch_size='day', begin='2024-03-01', concurrent_batches=false, "
+                "pre_hook=\"set time zone 'America/New_York'\") }} "
+                f"select * from {{{{ ref('{name}_events') }}}}"
+            )
+        return models
+
+    def test_days(self, project: Any) -> None:
+        run_dbt(["run", "--select", "*_events"])
+        span = ["--event-time-start", "2024-03-02", "--event-time-end", "2024-03-05"]
+        for _ in range(2):
+            run_dbt(["run", "--select", "*_days", *span])
+            for name in self.types:
+                query = f"select count(*), min(id), max(id) from {{schema}}.{name}_days"
+                assert project.run_sql(query, fetch="one") == (72, 24, 95), name
+
+
+class TestColumnsInAnotherCase:
+    """They are the columns that there are."""
+
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        head = "{{{{ config(materialized='incremental', on_schema_change='{}') }}}}"
+        return {
+            f"{mode}.sql": head.format(mode)
+            + " select {{ '2 as ID, 3 as Amount' if is_incremental() else '1 as id, 2 as amount' }}"
+            for mode in ("append_new_columns", "sync_all_columns", "fail", "ignore")
+        }
+
+    def test_rows(self, project: Any) -> None:
+        run_dbt(["run"])
+        run_dbt(["run"])
+        for mode in ("append_new_columns", "sync_all_columns", "fail", "ignore"):
+            rows = project.run_sql(f"select * from {{schema}}.{mode} order by id", fetch="all")
+            assert rows == [(1, 2), (2, 3)]
+
+
+class TestNewColumnOfNothing:
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        head = "{{ config(materialized='incremental', on_schema_change='append_new_columns') }} "
+        return {"noted.sql": head + "select 1 as id {{ ', null as note' if is_incremental() }}"}
+
+    def test_it_has_the_type_that_a_new_table_gives_it(self, project: Any) -> None:
+        run_dbt(["run"])
+        run_dbt(["run"])
+        query = "select id, note, typeof(note) from {schema}.noted"
+        assert project.run_sql(query, fetch="all") == [(1, None, "int")] * 2

@@ -74,3 +74,27 @@ class TestWrongPythonModels:
         assert "`nothing` cannot be resolved" in results["column"]
         assert "+- " not in results["column"]
         assert "returned a list" in results["list"]
+
+
+class TestFramesWithoutRows:
+    """Nothing today is an ordinary day: the table has its columns and their types."""
+
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        return {
+            "quiet.py": (
+                "import pandas as pd\n\n"
+                "def model(dbt, session):\n"
+                "    dbt.config(materialized='table')\n"
+                "    frame = pd.DataFrame({'id': [1], 'x': [1.5], 's': ['a'],\n"
+                "                          'd': pd.to_datetime(['2024-01-01'])})\n"
+                "    return frame[frame['id'] > 5]\n"
+            )
+        }
+
+    def test_types(self, project: Any) -> None:
+        run_dbt(["run"])
+        described = project.run_sql("describe {schema}.quiet", fetch="all")
+        types = {row[0]: row[1] for row in described}
+        assert types == {"id": "bigint", "x": "double", "s": "string", "d": "timestamp"}
+        assert project.run_sql("select * from {schema}.quiet", fetch="all") == []

@@ -62,6 +62,7 @@ from dbt.tests.adapter.store_test_failures_tests.test_store_test_failures import
     BaseStoreTestFailuresLimit,
 )
 from dbt.tests.util import check_relations_equal, run_dbt, run_dbt_and_capture
+from dbt_common.exceptions import DbtRuntimeError
 
 
 class TestQueryComments(BaseQueryComments):
@@ -313,3 +314,17 @@ class TestRetry:
         run_dbt(["run"], expect_pass=False)
         results = run_dbt(["retry", "--vars", "column: id"])
         assert sorted(result.node.name for result in results) == ["after", "bad"]
+
+
+class TestNamesThatDifferInCase:
+    """They would be one table of the lake, which each model replaces."""
+
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        text = "{{{{ config(materialized='table', alias='{}') }}}} select 1 as id"
+        return {"one.sql": text.format("same"), "two.sql": text.format("SAME")}
+
+    def test_both_are_named(self, project: Any) -> None:
+        with pytest.raises(DbtRuntimeError) as caught:
+            run_dbt(["run"])
+        assert "model.test.one and model.test.two are built as one relation" in str(caught.value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from dbt.tests.adapter.unit_testing.test_case_insensitivity import BaseUnitTestCaseInsensivity
 from dbt.tests.adapter.unit_testing.test_invalid_input import BaseUnitTestInvalidInput
@@ -13,6 +15,7 @@ from dbt.tests.adapter.unit_testing.test_types import (
     BaseUnitTestingTypes,
     BaseUnitTestingVarcharFixtureNoTruncation,
 )
+from dbt.tests.util import run_dbt
 
 
 class TestUnitTestCaseInsensivity(BaseUnitTestCaseInsensivity):
@@ -52,3 +55,32 @@ class TestUnitTestingTypes(BaseUnitTestingTypes):
             ["array('a', 'b')", "\"array('a', 'b')\""],
             ["named_struct('a', 1, 'b', 'x')", "\"named_struct('a', 1, 'b', 'x')\""],
         ]
+
+
+_PATHS = r"""
+unit_tests:
+  - name: paths
+    model: lengths
+    given:
+      - input: ref('paths')
+        rows:
+          - {n: 'C:\temp\new'}
+          - {n: 'it''s here\'}
+    expect:
+      rows:
+        - {n: 'C:\temp\new', chars: 11}
+        - {n: 'it''s here\', chars: 10}
+"""
+
+
+class TestBackslashesInFixtures:
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        return {
+            "paths.sql": "select 'a' as n",
+            "lengths.sql": "select n, length(n) as chars from {{ ref('paths') }}",
+            "unit_tests.yml": _PATHS,
+        }
+
+    def test_they_are_what_is_written(self, project: Any) -> None:
+        run_dbt(["build"])

@@ -20,6 +20,7 @@ from ducklake_spark.errors import CommitConflictError, DuckLakeError
 from ducklake_spark.spec.sizes import count_text, size_text
 
 if TYPE_CHECKING:
+    import agate
     from dbt.adapters.ducklake.cursor import Cursor
 
     from ducklake_spark.catalog import CommitNote
@@ -76,6 +77,19 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         except Exception as error:
             self.rollback_if_open()
             raise DbtRuntimeError(str(error)) from error
+
+    def execute(
+        self, sql: str, auto_begin: bool = False, fetch: bool = False, limit: int | None = None
+    ) -> tuple[AdapterResponse, agate.Table]:
+        from dbt_common.clients.agate_helper import empty_table
+
+        _, cursor = self.add_query(self._add_query_comment(sql), auto_begin)
+        response = self.get_response(cursor)
+        with self.exception_handler(sql):
+            if fetch:
+                return response, self.get_result_from_cursor(cursor, limit)
+            cursor.run_unfetched()
+        return response, empty_table()  # type: ignore[no-untyped-call]
 
     def cancel(self, connection: Connection) -> None:
         connection.handle.cancel()

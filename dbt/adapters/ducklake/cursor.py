@@ -30,6 +30,7 @@ class Cursor:
             raise NotImplementedError("Statements of dbt-ducklake take no bindings.")
         self._frame, self._rows, self.outcomes = None, None, []
         for statement in split_statements(sql):
+            self.run_unfetched()
             if statement.upper() == "COMMIT":
                 # dbt sends it before hooks outside the transaction, whether or not one is open.
                 self.handle.commit_and_go_on()
@@ -38,6 +39,19 @@ class Cursor:
             self._frame = result.rows
             if result.outcome is not None:
                 self.outcomes.append(result.outcome)
+
+    def run_unfetched(self) -> None:
+        """Have Spark compute the rows of the last statement, which nobody wants.
+
+        It does so only when asked, and a hook that is a query may be there to fail.
+        """
+        if self._frame is None:
+            return
+        try:
+            self._frame.write.format("noop").mode("overwrite").save()
+        except SPARK_ERRORS as error:
+            raise query_error(error) from error
+        self._frame = None
 
     @property
     def description(self) -> list[tuple[str, Any]] | None:

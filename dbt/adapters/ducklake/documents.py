@@ -149,19 +149,17 @@ def _stats(
 
 def last_changes(
     adapter: DuckLakeAdapter, sources: Iterable[BaseRelation]
-) -> dict[BaseRelation, datetime.datetime]:
-    """When rows of each table were last changed by a snapshot: upkeep brings no news."""
-    found: dict[BaseRelation, datetime.datetime] = {}
+) -> dict[BaseRelation, datetime.datetime | None]:
+    """When rows of each table that there is were last changed: upkeep brings no news."""
+    found: dict[BaseRelation, datetime.datetime | None] = {}
     histories = _Histories(adapter, _OF_ROWS)
     for source in sources:
         database = adapter.known(source.database)
         reader = adapter.handle.reader(database)
         name = QualifiedName(source.schema or "", source.identifier or "")
         table = reader.find_table(name) if find_schema(reader, name.schema) else None
-        if table is None:
-            continue
-        if times := histories.of(database).get(table.id):
-            found[source] = max(times)
+        if table is not None:
+            found[source] = max(histories.of(database).get(table.id, ()), default=None)
     return found
 
 

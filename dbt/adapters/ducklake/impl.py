@@ -14,9 +14,11 @@ from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.ducklake.column import DuckLakeColumn
 from dbt.adapters.ducklake.connections import DuckLakeConnectionManager
 from dbt.adapters.ducklake.engine import Handle
+from dbt.adapters.ducklake.event_time import within
 from dbt.adapters.ducklake.lake_catalogs import LakeCatalog
+from dbt.adapters.ducklake.loading import load_engine
 from dbt.adapters.ducklake.merge_config import MergePlan, merge_plan
-from dbt.adapters.ducklake.relation import DuckLakeRelation
+from dbt.adapters.ducklake.relation import DuckLakeRelation, refuse_same_names
 from dbt.adapters.ducklake.table_layout import TableLayout, table_layout
 from dbt.adapters.sql import SQLAdapter
 from dbt_common.contracts.constraints import ConstraintType
@@ -119,6 +121,13 @@ class DuckLakeAdapter(SQLAdapter):
         """What a model's configs say of its table's layout, or one error with all that is wrong."""
         return table_layout(config)
 
+    @available
+    def within_event_time(
+        self, column: str, start: datetime.datetime | None, end: datetime.datetime | None
+    ) -> list[str]:
+        """Conditions for the rows of a batch."""
+        return within(column, start, end)
+
     # --- transactions ---
 
     @available.parse_none
@@ -172,15 +181,16 @@ class DuckLakeAdapter(SQLAdapter):
 
     @available.parse(lambda *a, **k: False)
     def check_schema_exists(self, database: str, schema: str) -> bool:
+        reader = self.handle.reader(self.known(database))
         from ducklake_spark.catalog import find_schema
 
-        return find_schema(self.handle.reader(self.known(database)), schema) is not None
+        return find_schema(reader, schema) is not None
 
     def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
-        from ducklake_spark.catalog import find_schema
-
         database, schema = self.known(schema_relation.database), schema_relation.schema or ""
         reader = self.handle.reader(database)
+        from ducklake_spark.catalog import find_schema
+
         known = find_schema(reader, schema)
         if known is None:
             return []
@@ -194,6 +204,16 @@ class DuckLakeAdapter(SQLAdapter):
             )
             for name, kind in found.items()
         ]
+
+    def set_relations_cache(
+        self,
+        relation_configs: Iterable[Any],
+        clear: bool = False,
+        required_schemas: set[BaseRelation] | None = None,
+    ) -> None:
+        nodes = list(relation_configs)
+        refuse_same_names(nodes)
+        super().set_relations_cache(nodes, clear, required_schemas)
 
     @available
     def newest_snapshot(self, relation: BaseRelation) -> int:
@@ -291,9 +311,20 @@ class DuckLakeAdapter(SQLAdapter):
             changed = last_changes(self, sources)
         now = datetime.datetime.now(datetime.UTC)
         responses = {
-            source: self._create_freshness_response(changed.get(source), now) for source in sources
+            source: self._create_freshness_response(when, now) for source, when in changed.items()
         }
         return [AdapterResponse(_message="OK")], responses
+
+    def calculate_freshness_from_metadata(
+        self, source: BaseRelation, macro_resolver: Any = None
+    ) -> Any:
+        answers, responses = self.calculate_freshness_from_metadata_batch([source], macro_resolver)
+        if source not in responses:
+            raise DbtRuntimeError(
+                f"There is no table {source.render()}, so nothing says how fresh it is. "
+                "A view needs a loaded_at_field."
+            )
+        return answers[0], responses[source]
 
     # --- operations ---
 
@@ -302,6 +333,7 @@ class DuckLakeAdapter(SQLAdapter):
         self, procedure: str, arguments: dict[str, Any], database: str | None = None
     ) -> str:
         """The CALL of a procedure on the target's lake, or on another of the profile."""
+        load_engine()
         from dbt.adapters.ducklake.operations import operation_sql
 
         return operation_sql(self.config.credentials, procedure, arguments, database)

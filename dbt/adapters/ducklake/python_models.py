@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.ducklake.cursor import Cursor
 from dbt_common.exceptions import DbtRuntimeError
@@ -15,6 +16,7 @@ from ducklake_spark.errors import DuckLakeError
 from ducklake_spark.sql import SPARK_ERRORS, query_error
 
 if TYPE_CHECKING:
+    import pandas
     from dbt.adapters.ducklake.connections import DuckLakeConnectionManager
 
 _RESULT = "dbt_python_model"
@@ -65,12 +67,24 @@ def _rows(returned: Any, lake: Lake, name: str) -> DataFrame:
         return _here(returned.to_spark(), lake)
     if isinstance(returned, DataFrame):
         return _here(returned, lake)
+    if kind.__module__.partition(".")[0] == "pandas" and not len(returned):
+        returned = _typed(returned)
     if kind.__module__.partition(".")[0] in ("pandas", "pyarrow"):
         return lake.session.spark.createDataFrame(returned)
     raise DbtRuntimeError(
         f"The python model {name} returned a {kind.__name__}; it must return a DataFrame of "
         "Spark or pandas, or a table of PyArrow."
     )
+
+
+def _typed(nothing: pandas.DataFrame) -> pa.Table:
+    """A frame without rows by its types, where Spark looks for them in the rows.
+
+    Columns of objects, in which there is none, hold texts far more often than anything else.
+    """
+    table = pa.Table.from_pandas(nothing, preserve_index=False)
+    fields = [f.with_type(pa.string()) if pa.types.is_null(f.type) else f for f in table.schema]
+    return table.cast(pa.schema(fields))
 
 
 def _here(frame: DataFrame, lake: Lake) -> DataFrame:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from dbt.adapters.base import BaseRelation
 from dbt.adapters.base.relation import EventTimeFilter
 from dbt.adapters.contracts.relation import ComponentName, Policy, RelationType
+from dbt.adapters.ducklake.event_time import within
+from dbt_common.exceptions import DbtRuntimeError
 
 from ducklake_spark.spec.names import fold
 
@@ -40,11 +44,20 @@ class DuckLakeRelation(BaseRelation):
         return part == value or (part is not None and fold(part) == fold(value))
 
     def _render_event_time_filtered(self, event_time_filter: EventTimeFilter) -> str:
-        # Typed, so that a column of dates or times is compared as such and files can be left out.
-        name = event_time_filter.field_name
-        bounds = [
-            f"{name} {operator} timestamp'{moment}'"
-            for operator, moment in ((">=", event_time_filter.start), ("<", event_time_filter.end))
-            if moment
-        ]
-        return " and ".join(bounds)
+        wanted = event_time_filter
+        return " and ".join(within(wanted.field_name, wanted.start, wanted.end))
+
+
+def refuse_same_names(nodes: Iterable[Any]) -> None:
+    """Raise for nodes whose relations differ in the case of their names alone, which dbt lets pass:
+    they would be one table, and each would replace the other's."""
+    taken: dict[tuple[str, ...], Any] = {}
+    for node in sorted(nodes, key=lambda node: str(node.unique_id)):
+        parts = (node.database, node.schema, node.identifier)
+        first = taken.setdefault(tuple(fold(part or "") for part in parts), node)
+        if first is not node:
+            raise DbtRuntimeError(
+                f"{first.unique_id} and {node.unique_id} are built as one relation, for names of "
+                f"a lake ignore case: {first.identifier} and {node.identifier} in {node.schema}. "
+                "Give one another alias or schema."
+            )

@@ -138,3 +138,33 @@ class TestBareNames:
         run_dbt(["run"])
         found = project.run_sql(f"select * from {project.test_schema}.journal", fetch="all")
         assert found == [("this_one",)] * 2
+
+
+class TestHooksThatAreQueries:
+    """They are run, though nobody looks at their rows: a guard stops what it guards."""
+
+    @pytest.fixture(scope="class")
+    def project_config_update(self) -> dict[str, Any]:
+        return {"models": {"+materialized": "table"}}
+
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        few = "select assert_true(count(*) > 5, 'too few rows') from {{ this }}"
+        return {
+            "well.sql": "{{ config(post_hook='select 1; select 2') }} select 1 as id",
+            "after.sql": f'{{{{ config(post_hook="{few}") }}}} select 3 as id',
+            "before.sql": "{{ config(pre_hook=\"select raise_error('not now')\") }} select 3 as id",
+            "between.sql": (
+                "{% call statement('x') %}select 1 / 0; select 1{% endcall %} select 3 as id"
+            ),
+        }
+
+    def test_guards(self, project: Any) -> None:
+        results = {r.node.name: r for r in run_dbt(["run"], expect_pass=False)}
+        failed = {name for name, result in results.items() if result.status != "success"}
+        assert failed == {"after", "before", "between"}
+        assert "too few rows" in results["after"].message
+        assert "not now" in results["before"].message
+        assert "DIVIDE_BY_ZERO" in results["between"].message
+        tables = project.run_sql(f"show tables in {project.test_schema}", fetch="all")
+        assert [row[1] for row in tables] == ["well"]

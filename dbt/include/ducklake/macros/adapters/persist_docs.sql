@@ -16,8 +16,3 @@
     comment on column {{ relation.render() }}.{{ adapter.quote(name) }} is {{ ducklake__literal(column['description']) }};
   {%- endfor %}
 {%- endmacro %}
-
-
-{% macro ducklake__literal(text) -%}
-  {{ return("'" ~ (text | replace('\\', '\\\\') | replace("'", "\\'")) ~ "'") }}
-{%- endmacro %}

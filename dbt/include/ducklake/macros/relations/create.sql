@@ -7,6 +7,10 @@
 # ducklake: {{ ducklake__create_clause(temporary, relation) | replace('\n', ' ') }}
   {%- elif temporary -%}
     {{ config.get('sql_header', none) or '' }}
+    {%- set contract = config.get('contract') %}
+    {%- if contract and contract.enforced %}
+    {{ get_assert_columns_equivalent(compiled_code) }}
+    {%- endif %}
     create or replace temporary view {{ relation.include(database=false, schema=false) }} as
     {{ compiled_code }}
   {%- else -%}

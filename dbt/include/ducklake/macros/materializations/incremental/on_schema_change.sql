@@ -7,6 +7,29 @@
 {%- endmacro %}
 
 
+{#- In place of dbt's own, which nothing dispatches: names of a lake do not differ in case alone. -#}
+{% macro diff_columns(source_columns, target_columns) -%}
+  {%- set known = target_columns | map(attribute='name') | map('lower') | list -%}
+  {%- set missing = [] -%}
+  {%- for column in source_columns if column.name | lower not in known -%}
+    {% do missing.append(column) %}
+  {%- endfor -%}
+  {{ return(missing) }}
+{%- endmacro %}
+
+
+{% macro ducklake__diff_column_data_types(source_columns, target_columns) -%}
+  {%- set spelled, named = {}, [] -%}
+  {%- for column in target_columns -%}
+    {% do spelled.update({column.name | lower: column.name}) %}
+  {%- endfor -%}
+  {%- for column in source_columns -%}
+    {% do named.append(api.Column(spelled.get(column.name | lower, column.name), column.dtype)) %}
+  {%- endfor -%}
+  {{ return(default__diff_column_data_types(named, target_columns)) }}
+{%- endmacro %}
+
+
 {#- Types have been seen to: those that still differ hold all that the new ones do. -#}
 {% macro ducklake__sync_column_schemas(on_schema_change, target_relation, schema_changes_dict) -%}
   {% do schema_changes_dict.update({'new_target_types': []}) %}

@@ -52,15 +52,10 @@
 
 {% macro ducklake__get_incremental_microbatch_sql(arg_dict) -%}
   {%- set names = get_quoted_csv(arg_dict['dest_columns'] | map(attribute='name')) -%}
-  {%- set event_time = model.config.event_time -%}
-  {%- set start, end = model.batch.event_time_start, model.batch.event_time_end -%}
-  {%- set conditions = [] + (arg_dict.get('incremental_predicates') or []) -%}
-  {%- if start -%}
-    {% do conditions.append(event_time ~ " >= timestamp'" ~ start ~ "'") %}
-  {%- endif -%}
-  {%- if end -%}
-    {% do conditions.append(event_time ~ " < timestamp'" ~ end ~ "'") %}
-  {%- endif %}
+  {%- set time = adapter.within_event_time(
+    model.config.event_time, model.batch.event_time_start, model.batch.event_time_end
+  ) -%}
+  {%- set conditions = (arg_dict.get('incremental_predicates') or []) + time %}
   {#- A batch replaces its time by one statement, so that others of the model can run beside it. #}
   insert into {{ arg_dict['target_relation'].render() }} as DBT_INTERNAL_TARGET
   by name replace where {{ '(' ~ conditions | join(') and (') ~ ')' }}
