@@ -10,7 +10,7 @@ from pyspark.sql import types as T
 from ducklake_spark.scan import shown_type
 from ducklake_spark.spec.model import Column, Table
 from ducklake_spark.spec.names import fold
-from ducklake_spark.spec.types import DataType, Primitive, widens_to
+from ducklake_spark.spec.types import DataType, widens_to
 from ducklake_spark.sql.tokens import quoted
 from ducklake_spark.sql.types import fields_of, type_text
 
@@ -77,12 +77,15 @@ def _parts(given: T.DataType) -> Iterator[T.DataType]:
 
 def _compare_leaves(found: Alterations, path: str, column: Column, given: T.DataType) -> None:
     wanted = _wanted(T.StructField(column.name, given))
-    if isinstance(wanted, Primitive) and widens_to(wanted, column.type):
+    if _is_safe(wanted, column.type):
         return  # The column holds all these values as it is.
     clause = f"ALTER COLUMN {path} TYPE {type_text(wanted)}"
-    asked = (column.type.name, wanted.name) == _ASKED_FOR
-    safe = widens_to(column.type, wanted) and not asked
+    safe = _is_safe(column.type, wanted)
     (found.widened if safe else found.retyped).append(clause)
+
+
+def _is_safe(old: DataType, new: DataType) -> bool:
+    return widens_to(old, new) and (old.name, new.name) != _ASKED_FOR
 
 
 def _wanted(field: T.StructField) -> DataType:

@@ -78,13 +78,20 @@ class TestNestedSchemaChange:
         other = text.format(mode="sync_all_columns", before=before, after=after)
         before, after = "1 as n", "5000000000 as n"
         wider = text.format(mode="fail", before=before, after=after)
-        return models | {"narrower.sql": narrow, "other.sql": other, "fail_wider.sql": wider}
+        before, after = "timestamp'2024-01-01 00:00:00Z' as n", "timestamp_ntz'2024-01-01' as n"
+        zone = text.format(mode="sync_all_columns", before=before, after=after)
+        return models | {
+            "narrower.sql": narrow,
+            "other.sql": other,
+            "fail_wider.sql": wider,
+            "zone.sql": zone,
+        }
 
     def test_rows(self, project: Any) -> None:
         run_dbt(["run"])
         results = {r.node.name: r for r in run_dbt(["run"], expect_pass=False)}
         failed = {name for name, result in results.items() if result.status != "success"}
-        assert failed == {"fail", "fail_wider", "ignore", "other"}
+        assert failed == {"fail", "fail_wider", "ignore", "other", "zone"}
         assert "New column types: [{'column_name': 'n'" in results["fail_wider"].message
         assert "'s.b'" in results["ignore"].message
         assert "Only widening promotions are possible" in results["other"].message
