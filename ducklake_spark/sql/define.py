@@ -24,6 +24,7 @@ from ducklake_spark.spec.model import Column, SortKey, Table
 from ducklake_spark.spec.names import QualifiedName, fold, quote, split_identifier
 from ducklake_spark.spec.types import FLOATS, UNSIGNED
 from ducklake_spark.sql.defaults import computed_by_duckdb
+from ducklake_spark.sql.known_columns import columns_for
 from ducklake_spark.sql.parse_columns import column_path
 from ducklake_spark.sql.result import Outcome
 from ducklake_spark.sql.scope import Scope
@@ -200,7 +201,7 @@ def create_view(scope: Scope, work: Work, to: Relation, wanted: CreateView) -> O
             f"The view {to} names {len(names)} columns, and its query gives {len(frame.columns)}."
         )
     text = scope.qualified(wanted.query, to.lake).strip()
-    stored, dialect = portable(text, to.lake, str(to))
+    stored, dialect = portable(text, to.lake, str(to), columns_for(scope, to.lake), frame.columns)
     tags = {SPARK_TEXT: text} | ({"comment": wanted.comment} if wanted.comment else {})
     tags |= {f"comment.{name}": comment for name, comment in wanted.columns if comment}
     tx.create_view(

@@ -32,7 +32,12 @@ def create_function(scope: Scope, work: Work, to: Relation, wanted: CreateFuncti
     body = spliced(wanted.body, calls_without_lake(Cursor(wanted.body).tokens, to.lake)).text
     macro = MacroImplementation(
         "duckdb",
-        expression_for_duckdb(body, f"the function {to}", wanted.returns),
+        expression_for_duckdb(
+            body,
+            f"the function {to}",
+            wanted.returns,
+            {parameter.name: parameter.type for parameter in wanted.parameters},
+        ),
         "scalar",
         tuple(_parameter(scope, parameter, to) for parameter in wanted.parameters),
     )

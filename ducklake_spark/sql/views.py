@@ -6,6 +6,7 @@ DuckDB runs the text whatever its dialect says (FORMAT 1.17).
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 import sqlglot
 from sqlglot import exp
@@ -14,6 +15,7 @@ from sqlglot.errors import SqlglotError
 from ducklake_spark.errors import UnsupportedFeatureError
 from ducklake_spark.spec.model import View
 from ducklake_spark.spec.names import fold
+from ducklake_spark.sql.column_types import Columns
 from ducklake_spark.sql.for_duckdb import for_duckdb
 from ducklake_spark.sql.from_duckdb import for_spark
 from ducklake_spark.sql.references import find_references
@@ -24,10 +26,17 @@ SPARK_TEXT = "spark_sql"
 _log = logging.getLogger(__name__)
 
 
-def portable(text: str, lake: str, name: str) -> tuple[str, str]:
+def portable(
+    text: str,
+    lake: str,
+    name: str,
+    columns: Columns | None = None,
+    names: Sequence[str] = (),
+) -> tuple[str, str]:
     """The query as DuckDB runs it, without the lake's name, and the dialect it is in.
 
-    Where there is no such form the view still works here, and DuckDB will say that it cannot.
+    Where there is no such form the view still works here, and DuckDB will say that it cannot. The
+    types of what it reads are those of the `columns` of relations; it shows columns of `names`.
     """
     try:
         query = _with_short_travel(_with_whole_strings(text))
@@ -39,12 +48,26 @@ def portable(text: str, lake: str, name: str) -> tuple[str, str]:
         for column in tree.find_all(exp.Column):
             if column.catalog and fold(column.catalog) == fold(lake):
                 column.set("catalog", None)
-        stored = for_duckdb(tree, f"the view {name}")
+        if isinstance(tree, exp.Values):
+            tree = exp.select("*").from_(tree)
+        _name_columns(tree, names)
+        stored = for_duckdb(tree, f"the view {name}", columns)
     except (SqlglotError, RecursionError) as error:
         reason = str(error).partition("\n")[0]
         _log.warning("DuckDB will not be able to use the view %s: %s", name, reason)
         return text, "spark"
     return stored, "duckdb"
+
+
+def _name_columns(tree: exp.Expr, names: Sequence[str]) -> None:
+    """Give what has no name of its own the one that Spark gives it, such as `count(1)`."""
+    while isinstance(tree, exp.SetOperation | exp.Subquery):
+        tree = tree.this  # the first side has the names
+    if not isinstance(tree, exp.Select) or len(tree.selects) != len(names):
+        return
+    for value, name in zip(list(tree.selects), names, strict=True):
+        if not value.is_star and not isinstance(value, exp.Alias | exp.Aliases | exp.Column):
+            value.replace(exp.alias_(value.copy(), name, quoted=True))
 
 
 def _travel_as_duckdb(table: exp.Table) -> None:
