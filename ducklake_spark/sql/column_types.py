@@ -45,6 +45,7 @@ _MADE: dict[type[exp.Expr], str] = {
     exp.Right: "text", exp.Sign: "fraction", exp.SplitPart: "text", exp.Substring: "text",
     exp.TimestampFromParts: "timestamp", exp.TimestampTrunc: "timestamp", exp.Transform: "list",
 }  # fmt: skip
+_CALLED = {"map_entries": "list", "map_values": "list"}
 _LIKE_WHAT_IT_TAKES = (exp.ArgMax, exp.ArgMin, exp.Mode, exp.Round)
 _EXAMPLES = {"text": "string", "whole": "bigint", "fraction": "double", "boolean": "boolean",
              "date": "date", "timestamp": "timestamp", "naive": "timestamp_ntz",
@@ -65,8 +66,13 @@ def kind_of(value: exp.Expr) -> str | None:
         return _MADE[type(value)]
     if isinstance(value, _LIKE_WHAT_IT_TAKES):
         return kind_of(value.this)
-    if isinstance(value, exp.Anonymous | exp.Lambda):
-        return None
+    if isinstance(value, exp.Anonymous):
+        return _CALLED.get(value.name.lower())
+    if isinstance(value, exp.Bracket) and value.this.type is not None:
+        inner = value.this.type.expressions  # of a list its values, of a map keys and values
+        return (
+            _kind_of_type(inner[-1]) if inner and kind_of(value.this) in ("list", "map") else None
+        )
     special = _kind_of_number(value)
     return special if special != "" else _kind_of_type(value.type)
 
@@ -140,7 +146,7 @@ def _type_of(
     name, qualifier = fold(column.name), fold(column.table)
     while scope is not None:
         tables = {fold(str(key)): source for key, source in scope.sources.items()}
-        if qualifier in tables:
+        if qualifier and qualifier in tables:
             return _types_in(tables[qualifier], columns).get(name)
         for source in tables.values():
             types = _types_in(source, columns)

@@ -6,7 +6,7 @@ from sqlglot import exp
 from sqlglot.errors import UnsupportedError
 
 from ducklake_spark.sql.column_types import kind_of
-from ducklake_spark.sql.retelling import found, replace, said
+from ducklake_spark.sql.retelling import found, held_together, replace, said
 
 # What reads the same as text; times of a zone do without the zone, and fractions never do.
 _SAME_TEXT = {"text", "whole", "decimal", "boolean", "date", "naive", "null"}
@@ -52,9 +52,12 @@ def _cast(cast: exp.Cast, of: str | None, to: str | None, tries: bool) -> exp.Ex
     value = cast.this
     if of is None and not tries and to in _LOUD:
         return None
+    if of is None and not tries and to == "whole" and isinstance(value.unnest(), exp.Dot):
+        # What a function of the lake gives: DuckDB cuts all numbers off so, and takes no others.
+        return exp.Cast(this=exp.Trunc(this=value), to=cast.to)
     if of is None:
         raise UnsupportedError(f"Nobody knows here of what type {_shown(value)} is, which is cast.")
-    if of == "null" or _is_nothing(value) or value.type == cast.to:
+    if of == "null" or _is_nothing(value) or (of == to and value.type == cast.to):
         return None
     if of == "text" and to == "binary":
         return said("ENCODE(a)", a=value)
@@ -142,7 +145,7 @@ def as_text(value: exp.Expr) -> exp.Expr:
     if kind == "timestamp":
         return said("CAST(CAST(a AS TIMESTAMP) AS TEXT)", a=value)
     if kind in _SAME_TEXT:
-        return value.copy()
+        return held_together(value.copy())
     if kind is None:
         raise UnsupportedError(f"Nobody knows here of what type {_shown(value)} is, to be a text.")
     raise UnsupportedError(f"The text of a {kind} is another there, as of {_shown(value)}.")
@@ -185,7 +188,9 @@ def numbers(tree: exp.Expr) -> None:
 def _as_decimal(value: exp.Expr, size: tuple[int, int] | None) -> None:
     """DuckDB divides decimals as doubles, Spark to so many digits."""
     if size is None or size[0] > _EXACT:
-        raise UnsupportedError("It divides decimals as doubles, which keep fewer digits.")
+        raise UnsupportedError(
+            "It divides decimals as doubles, to other digits; cast one side to DOUBLE."
+        )
     holder = value.parent
     whole = (
         holder if isinstance(holder, exp.Window | exp.Filter) and holder.this is value else value

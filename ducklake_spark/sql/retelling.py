@@ -46,5 +46,9 @@ def said(template: str, **parts: exp.Expr) -> exp.Expr:
 def _part(node: exp.Expr, parts: dict[str, exp.Expr]) -> exp.Expr:
     if not isinstance(node, exp.Column) or node.name not in parts:
         return node
-    part = parts[node.name].copy()
+    return held_together(parts[node.name].copy())
+
+
+def held_together(part: exp.Expr) -> exp.Expr:
+    """A part that can stand among operators."""
     return exp.paren(part, copy=False) if isinstance(part, _NEED_PARENTHESES) else part
