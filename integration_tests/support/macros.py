@@ -105,8 +105,7 @@ def _spark(names: str) -> frozenset[str]:
 
 # What dbt-spark lends us: SQL that is right for Spark 4 as it stands.
 BORROWED = _spark(
-    "any_value array_append array_concat array_construct concat date"
-    " snapshot_hash_arguments"
+    "any_value array_append array_concat array_construct concat date snapshot_hash_arguments"
 )
 # What only dbt-spark's own materializations and statements ask for, and none of ours.
 IDLE = _spark(
