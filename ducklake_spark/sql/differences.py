@@ -49,3 +49,31 @@ CALLS: dict[str, str] = {
     "version": _WHO,
     "xxhash64": "It has no xxhash64, or not so.",
 }
+
+# Those of sqlglot's classes whose values were found to be the same, once said as we say them.
+COMPARED = frozenset(
+    """
+    _explodeouter abs acos acosh addmonths and anyvalue argmax argmin array arrayagg arrayappend
+    arraycompact arraycontains arraydistinct arrayfilter arrayinsert arrayintersect arraymax
+    arraymin arrayposition arrayprepend arrayremove arraysize arrayslice arraysort arraytostring
+    arrayuniqueagg ascii asin asinh atan atan2 atanh avg bitlength bitmapbitposition
+    bitmapbucketnumber bitwiseandagg bitwisecount bitwiseoragg bitwisexoragg case cast cbrt ceil
+    chr coalesce concat concatws contains converttimezone cos cosh cot count countif covarpop
+    covarsamp cumedist currentdate currenttimestamp datediff datefromunixdate datetrunc day
+    dayname dayofmonth dayofweek dayofyear decode decodecase degrees denserank encode endswith
+    equalnull exists exp explode explodeouter extract factorial first firstvalue flatten floor
+    format frombase64 generateseries greatest groupconcat grouping groupingid hex hour if initcap
+    isnan jsonextractscalar jsonkeys lag last lastday lead least left length levenshtein ln
+    localtimestamp log logicaland logicalor lower map mapcontainskey mapfromentries mapkeys max
+    md5 median min minute mode month monthname monthsbetween nextday nthvalue ntile nullif nvl2 or
+    pad percentilecont percentiledisc percentrank pi posexplode pow quantile quarter radians rand
+    rank reduce regexpcount regexpextract regexpextractall regexpinstr regexplike regexpreplace
+    regexpsplit regravgx regravgy regrcount regrintercept regrr2 regrslope regrsxx regrsxy regrsyy
+    repeat replace reverse right round rownumber safedivide second sha sha2 sign sin sinh space
+    splitpart sqrt startswith stddev stddevpop stddevsamp strposition strtotime strtounix struct
+    substring sum tan tanh timestampadd timestampdiff timestampfromparts timestamptrunc
+    timestrtotime timetostr tobase64 tobinary transform translate trim trycast tsordsadd
+    tsordstodate unhex unixdate unixmicros unixmillis unixseconds unixtostr upper uuid variance
+    variancepop varmap weekofyear xor year
+    """.split()
+)

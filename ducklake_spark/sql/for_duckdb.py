@@ -19,7 +19,7 @@ from ducklake_spark.sql import for_duckdb_lists as lists
 from ducklake_spark.sql import for_duckdb_times as times
 from ducklake_spark.sql import for_duckdb_values as values
 from ducklake_spark.sql.column_types import Columns, kind_of, note_types
-from ducklake_spark.sql.differences import CALLS, DIFFERENT, SHARED
+from ducklake_spark.sql.differences import CALLS, COMPARED, DIFFERENT, SHARED
 from ducklake_spark.sql.retelling import found, is_ours, replace, said
 
 _log = logging.getLogger(__name__)
@@ -37,11 +37,18 @@ def for_duckdb(
     of what it reads are those of the `columns` of relations, or of the `known` names.
     """
     _refuse(tree)
+    unknown = _not_compared(tree)
     note_types(tree, columns, known or {})
     for rewrite in _REWRITES:
         rewrite(tree)
     text = tree.sql(dialect="duckdb", comments=False, unsupported_level=sqlglot.ErrorLevel.RAISE)
     sqlglot.parse_one(text, dialect="duckdb")
+    if unknown:
+        _log.warning(
+            "Nobody has compared what Spark and DuckDB make of %s, which %s calls.",
+            ", ".join(sorted(unknown)),
+            what,
+        )
     # With a schema before it, it is a function of the lake.
     calls = [
         call
@@ -85,6 +92,14 @@ def _refuse(tree: exp.Expr) -> None:
             raise UnsupportedError(reason)
 
 
+def _not_compared(tree: exp.Expr) -> set[str]:
+    return {
+        node.sql_name().lower()
+        for node in tree.find_all(exp.Func)
+        if not isinstance(node, exp.Anonymous) and type(node).__name__.lower() not in COMPARED
+    }
+
+
 def _calls(tree: exp.Expr) -> None:
     """Functions that go by other names, or take something else."""
     for call in found(tree, exp.Anonymous):
@@ -120,6 +135,16 @@ def _known_calls(tree: exp.Expr) -> None:
         by = replaced.args.get("replacement")
         if by is not None and by.is_string:
             by.set("this", re.sub(r"\$(?=\d)", r"\\", by.name))
+
+
+def _parts(tree: exp.Expr) -> None:
+    """Maps that are exploded, and what is taken from JSON."""
+    for exploded in found(tree, exp.Explode):
+        if kind_of(exploded.this) == "map":
+            raise UnsupportedError("It cannot explode maps.")
+    for taken in found(tree, exp.JSONExtractScalar):
+        if taken.expression.find(exp.JSONPathWildcard):
+            raise UnsupportedError("Of all parts of a JSON it makes a list, and Spark a text.")
 
 
 def _aggregates(tree: exp.Expr) -> None:
@@ -213,6 +238,7 @@ _REWRITES = (
     _calls,
     _known_calls,
     _aggregates,
+    _parts,
     values.formats,
     times.zones,
     times.differences,

@@ -287,6 +287,9 @@ def lengths(tree: exp.Expr) -> None:
     for length in found(tree, exp.Length):
         if kind_of(length.this) == "binary":
             replace(length, said("OCTET_LENGTH(a)", a=length.this))
+    for coded in found(tree, exp.ToBase64):
+        if kind_of(coded.this) == "text":
+            replace(coded, said("TO_BASE64(ENCODE(a))", a=coded.this))
     for size in found(tree, exp.ArraySize):
         kind = kind_of(size.this)
         if kind == "map":

@@ -105,7 +105,7 @@ def _in_both(on: SqlLake, query: str) -> tuple[list[str], list[Any], list[str], 
          "upper(ts)", "length(ts)", "left(s, -1)", "right(s, -1)", "left(s, id - 2)",
          "substring(s, id - 1, 2)", "substring(s, 2, -1)", "replace(s, 'a')", "length(b)",
          "reverse(arr)", "reverse(s)", "s LIKE 'a\\\\_c'", "split(s, ',', -1)",
-         "floor(id) || '!'", "concat('x', 1.50)", "format_string('%s-%d', s, id)"],
+         "floor(id) || '!'", "base64(s)", "concat('x', 1.50)", "format_string('%s-%d', s, id)"],
         # Patterns
         ["date_format(ts, \"yyyy-MM-dd'T'HH:mm:ss.SSS\")", "date_format(ts, 'yyyy/M/d')",
          "date_format(ts, \"yyyy 'week' MM\")", "date_format(d, 'MMM d, yyyy')",
@@ -221,6 +221,8 @@ def test_a_view_of_a_view(on: SqlLake) -> None:
         ("max_by(id, big, 2)", "not several"),
         ("max(st)", "NULL in a struct"),
         ("format_string('%5.1f', f)", "but for %s and %d"),
+        ("explode(m) AS (k, v), 1", "aliases"),
+        ("get_json_object(s, '$[*].a')", "Of all parts"),
     ],
 )
 def test_what_stays_sparks_is_told(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
+from collections.abc import Mapping, Sequence
 
 import duckdb
 import pytest
@@ -68,6 +69,57 @@ def test_functions_that_duckdb_may_lack_are_told(caplog: pytest.LogCaptureFixtur
     assert caplog.messages == [
         "DuckDB will not be able to use the view lake.s.v unless it has a function bround there."
     ]
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("xs[i]", "xs[i + 1]"),
+        ("m[i]", "m[i]"),
+        ("a || ts", "a || CAST(CAST(ts AS TIMESTAMP) AS TEXT)"),
+        ("CAST(n AS INT)", "CAST(TRUNC(n) AS INT)"),
+        ("CAST(a AS INT)", "CAST(a AS INT)"),
+        ("CAST(ts AS BIGINT)", "CAST(FLOOR(EPOCH_US(ts) / 1000000) AS BIGINT)"),
+        ("date_format(ts, \"yyyy'T'HH.SSS\")", "STRFTIME(CAST(ts AS TIMESTAMP), '%YT%H.%g')"),
+        ("reverse(xs)", "LIST_REVERSE(xs)"),
+        ("reverse(a)", "REVERSE(a)"),
+    ],
+)
+def test_types_decide(expression: str, expected: str) -> None:
+    types = {"xs": "array<int>", "m": "map<int,string>", "i": "int", "a": "string",
+             "ts": "timestamp", "n": "double"}  # fmt: skip
+    asked: list[list[str]] = []
+
+    def columns(parts: Sequence[str]) -> Mapping[str, str]:
+        asked.append(list(parts))
+        return types
+
+    found = portable(f"SELECT {expression} AS x FROM s.t", "lake", "lake.s.v", columns)
+    assert found == (f"SELECT {expected} AS x FROM s.t", "duckdb")
+    assert asked
+    assert set(map(tuple, asked)) == {("s", "t")}
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["xs[i]", "xs[0]", "a || b", "CAST(a AS INT)", "CAST(a AS STRING)", "reverse(a)", "a DIV b",
+     "sequence(a, b)", "a + INTERVAL 1 DAY"],
+)  # fmt: skip
+def test_what_hangs_on_types_that_nobody_knows_stays(expression: str) -> None:
+    assert portable(f"SELECT {expression} AS x FROM t", "lake", "lake.s.v")[1] == "spark"
+
+
+def test_the_first_columns_have_sparks_names() -> None:
+    text, _ = portable("SELECT count(1), a FROM t", "lake", "v", names=["count(1)", "a"])
+    assert text == 'SELECT COUNT(1) AS "count(1)", a FROM t'
+    text, _ = portable("VALUES (1, 'a')", "lake", "v", names=["col1", "col2"])
+    assert text == "SELECT * FROM (VALUES (1, 'a')) AS _values(col1, col2)"
+
+
+def test_functions_that_nobody_has_compared_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert portable("SELECT localtime() AS x", "lake", "lake.s.v")[1] == "duckdb"
+    assert "Nobody has compared what Spark and DuckDB make of localtime" in caplog.text
 
 
 def view(text: str, dialect: str = "duckdb", **tags: str) -> View:
