@@ -60,9 +60,15 @@ def dates(tree: exp.Expr) -> None:
     for cut in found(tree, exp.DateTrunc, exp.TimestampTrunc):
         unit = cut.args["unit"]
         unit.set("this", _UNITS.get(unit.name.upper(), unit.name))
+        if isinstance(cut, exp.TimestampTrunc) and kind_of(cut.this) in ("date", "naive"):
+            _cast_to(cut, "timestamptz")
+    for made in found(tree, exp.TimestampFromParts):
+        _cast_to(made, "timestamptz")
     for moved in found(tree, exp.TimestampAdd):
         if kind_of(moved.this) not in _TIMES:
             raise UnsupportedError("Nobody knows here whether this is added to a time.")
+        if kind_of(moved.this) == "date":
+            _cast_to(moved, "timestamptz")
     for term in found(tree, exp.Add, exp.Sub):
         _term(term)
 
