@@ -2,6 +2,15 @@
 
 from ducklake_spark.config import SparkSettings
 from ducklake_spark.session.archive import JAVA_OPTIONS, archive_path, archiving
+from ducklake_spark.session.connect import gone, is_gone
 from ducklake_spark.session.session import Session
 
-__all__ = ["JAVA_OPTIONS", "Session", "SparkSettings", "archive_path", "archiving"]
+__all__ = [
+    "JAVA_OPTIONS",
+    "Session",
+    "SparkSettings",
+    "archive_path",
+    "archiving",
+    "gone",
+    "is_gone",
+]

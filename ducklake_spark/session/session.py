@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 from ducklake_spark.config import SparkSettings
 from ducklake_spark.errors import ConfigError
 from ducklake_spark.session.archive import JAVA_OPTIONS, archive_path, with_archive
-from ducklake_spark.session.connect import reach
+from ducklake_spark.session.connect import gone, is_gone, limit_patience, reach, say_goodbye
 from ducklake_spark.session.launch import launch
 
 _WRITES_FIELD_IDS = "spark.sql.parquet.fieldId.write.enabled"
@@ -74,17 +74,25 @@ class Session:
         self._config = dict(config or {})
         self._opened_here: SparkSession | None = None
         self._scratch: Path | None = None
-        if self.is_connect:
-            # A new session there has the server's settings, not those of the one it came from.
-            self._configure()
-        for key, value in _REQUIRED.items():
-            self.spark.conf.set(key, value)
+        try:
+            if self.is_connect:
+                limit_patience(self.spark)
+                # A new session there has the server's settings, not those of the one it came from.
+                self._configure()
+            for key, value in _REQUIRED.items():
+                self.spark.conf.set(key, value)
+        except PySparkException as error:
+            if is_gone(error):
+                raise gone() from error
+            raise
 
     def _configure(self) -> None:
         for key, value in self._config.items():
             try:
                 self.spark.conf.set(key, value)
             except PySparkException as error:
+                if is_gone(error):
+                    raise
                 raise ConfigError(
                     f"{key} cannot be set on a Spark Connect server that runs.",
                     hint="Give it to the server when it starts, and leave it out here.",
@@ -164,10 +172,10 @@ class Session:
             shutil.rmtree(self._scratch, ignore_errors=True)
             self._scratch = None
         if self.is_connect and not self.spark.client.is_closed:
-            # A client still open when Python ends tries for minutes to say goodbye to its server.
-            self.spark.client.release_session()
-            self.spark.client.close()
+            # A client still open when Python ends tries for minutes to do so.
+            say_goodbye(self.spark)
         if self._opened_here is not None:
+            say_goodbye(self._opened_here)
             self._opened_here.stop()
             self._opened_here = None
 

@@ -63,6 +63,8 @@ class Executor:
         statement = parse(text)
         try:
             done = self._carry_out(scope, statement, text)
+        except SPARK_ERRORS as error:  # of what was asked beside the query itself
+            raise query_error(error) from error
         finally:
             # Spark's own commands may have kept a text that names them.
             if not isinstance(statement, SparkCommand):

@@ -8,6 +8,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from ducklake_spark.errors import QueryError
+from ducklake_spark.session import gone, is_gone
 from ducklake_spark.sql.splice import Spliced
 
 # What a query may fail with: PySpark leaves errors that it has no class for to Py4J.
@@ -32,6 +33,9 @@ _FRAMES = re.compile(r"\n\s*at [\w.$]+\(.*", re.DOTALL)
 def query_error(error: Exception, query: Spliced | None = None, statement: str = "") -> QueryError:
     """The error without plans and stacks of the JVM, in the names and places of the query, which
     may be a part of a statement at its very own place."""
+    if is_gone(error):
+        lost = gone()
+        return QueryError(lost.message, hint=lost.hint)
     text = str(error)
     for noise in (_CALL, _AWAITED, _JVM, _FRAMES, _PLAN, _OURS):
         text = noise.sub("", text)

@@ -30,6 +30,47 @@ def test_everything_works_with_the_oldest_spark_we_support(tmp_path: Path) -> No
     _assert_all_works("classic", tmp_path, [str(spark), *sys.path])
 
 
+_LEFT_ALONE = """
+import sys
+from ducklake_spark import Lake
+from ducklake_spark.errors import DuckLakeError
+from ducklake_spark.session import SparkSettings, connect
+from support.sparks import start_connect_server
+
+connect._TRIES = 2
+address, server = start_connect_server(sys.executable, ())
+lake = Lake.open(sys.argv[1], sys.argv[2], SparkSettings(remote=address))
+lake.sql("CREATE TABLE t AS SELECT 1 AS id")
+server.kill()
+for ask in (lambda: lake.sql("INSERT INTO t VALUES (2)"), lake.sibling):
+    try:
+        ask()
+    except DuckLakeError as error:
+        print(type(error).__name__, error)
+lake.close()
+print("closed")
+"""
+
+
+def test_a_server_that_goes_away_is_an_error_soon(tmp_path: Path) -> None:
+    """Not after the ten minutes for which its client would try each call."""
+    address = file_lake("sqlite", tmp_path)
+    done = subprocess.run(
+        (sys.executable, "-c", _LEFT_ALONE, address.catalog, address.data_path),
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    first, second, closed = done.stdout.splitlines()
+    assert first.startswith("QueryError [DL402] The Spark Connect server does not answer any more.")
+    assert second.startswith("ConfigError [DL101] The Spark Connect server does not answer any")
+    assert closed == "closed"
+    assert "RETRIES_EXCEEDED" not in done.stderr
+    with Oracle(address) as duck:
+        assert duck.rows("SELECT * FROM t") == [(1,)]
+
+
 @pytest.mark.skipif(not FULL, reason="a long one, for DUCKLAKE_TEST_FULL")
 @pytest.mark.timeout(900)
 def test_five_million_matched_rows_need_no_large_driver(tmp_path: Path) -> None:

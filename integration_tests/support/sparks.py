@@ -45,7 +45,14 @@ def settings(kind: str | None = None) -> SparkSettings:
 def connect_server(
     python: str = sys.executable, settings: tuple[tuple[str, str], ...] = tuple(_CONFIG.items())
 ) -> str:
-    """The address of a Connect server, started once and gone with this process.
+    """The address of a Connect server, started once and gone with this process."""
+    return start_connect_server(python, settings)[0]
+
+
+def start_connect_server(
+    python: str, settings: tuple[tuple[str, str], ...]
+) -> tuple[str, subprocess.Popen[bytes]]:
+    """A Connect server of its own: its address, and its process, which ends with this one.
 
     The wheel of that Python's PySpark has all that it needs: no package is asked for.
     """
@@ -75,7 +82,7 @@ def connect_server(
     for _ in range(240):
         with socket.socket() as probe:
             if probe.connect_ex(("localhost", port)) == 0:
-                return f"sc://localhost:{port}"
+                return f"sc://localhost:{port}", server
         if server.poll() is not None:
             break
         time.sleep(0.5)

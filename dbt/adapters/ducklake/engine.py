@@ -13,7 +13,7 @@ from dbt.adapters.ducklake.loading import load_engine
 from dbt.adapters.exceptions.connection import FailedToConnectError
 from dbt_common.exceptions import DbtRuntimeError
 
-from ducklake_spark.errors import DuckLakeError
+from ducklake_spark.errors import ConfigError, DuckLakeError
 
 if TYPE_CHECKING:
     from dbt.adapters.ducklake.cursor import Cursor
@@ -34,6 +34,7 @@ class Engine:
         self._catalogs: dict[str, Catalog] | None = None
         self._starting = threading.Lock()
         self._session: Session | None = None
+        self._no_spark: ConfigError | None = None
 
     @property
     def catalogs(self) -> dict[str, Catalog]:
@@ -94,7 +95,16 @@ class Engine:
         catalogs = self.catalogs  # first: who cannot reach them is told without waiting for Spark
         from ducklake_spark import Lake
 
-        return Lake(self._spark().sibling(), catalogs, self.credentials.schema)
+        return Lake(self._own_session(), catalogs, self.credentials.schema)
+
+    def _own_session(self) -> Session:
+        if self._no_spark is not None:
+            raise self._no_spark  # whoever asked first has waited for it, and the others need not
+        try:
+            return self._spark().sibling()
+        except ConfigError as error:
+            self._no_spark = error
+            raise
 
     def close(self) -> None:
         """Let go of the catalogs; Spark goes on until the process ends."""
