@@ -228,6 +228,14 @@ class View:
     def comment(self) -> str | None:
         return self.tags.get(COMMENT)
 
+    def column_tag(self, column: str) -> str:
+        """The tag with a column's comment, in whatever case the column was named then."""
+        wanted = f"{COMMENT}.{column}"
+        return next((tag for tag in self.tags if fold(tag) == fold(wanted)), wanted)
+
+    def column_comment(self, column: str) -> str | None:
+        return self.tags.get(self.column_tag(column))
+
 
 @dataclass(frozen=True, slots=True)
 class MacroParameter:

@@ -359,7 +359,8 @@ def comment(_: Scope, work: Work, to: Relation, wanted: Comment) -> Outcome:
         case "view":
             tx.comment_on_view(to.name, wanted.text)
         case "column" if tx.find_table(to.name) is None and tx.find_view(to.name) is not None:
-            tx.set_view_tag(to.name, f"comment.{'.'.join(wanted.column)}", wanted.text)
+            tag = tx.view(to.name).column_tag(".".join(wanted.column))
+            tx.set_view_tag(to.name, tag, wanted.text)
         case _:
             tx.comment_on_column(to.name, column_path(wanted.column), wanted.text)
     return Outcome("COMMENT")

@@ -162,7 +162,7 @@ def _create_text(reader: LakeReader, to: Relation) -> str:
 
 
 def _create_view_text(to: Relation, view: View) -> str:
-    comments = {name: view.tags.get(f"comment.{name}") for name in view.column_aliases}
+    comments = {name: view.column_comment(name) for name in view.column_aliases}
     aliases = [f"{quoted(name)}{_comment_text(text)}" for name, text in comments.items()]
     columns = f" ({', '.join(aliases)})" if aliases else ""
     head = f"CREATE VIEW {_sql_name(to)}{columns}{_comment_text(view.comment)}"
@@ -259,7 +259,7 @@ def _columns_of(scope: Scope, to: Relation, reader: LakeReader) -> Rows:
         columns = reader.table(to.name).columns
         return [(c.name, shown_type(c).simpleString(), c.comment) for c in columns]
     fields = scope.view_rows(to, view, reader).schema.fields
-    return [(f.name, f.dataType.simpleString(), view.tags.get(f"comment.{f.name}")) for f in fields]
+    return [(f.name, f.dataType.simpleString(), view.column_comment(f.name)) for f in fields]
 
 
 def _one_column(scope: Scope, to: Relation, rows: Rows, wanted: str) -> DataFrame:

@@ -243,4 +243,7 @@ def _described(
         return replace(new, mapping=mapping, partition_values=partition_texts(table, new))
 
     with files_of(table.name), ThreadPoolExecutor(_THREADS) as pool:
-        return [file for file in pool.map(describe, sorted(paths)) if file.record_count]
+        written = list(pool.map(describe, sorted(paths)))
+    # Of a partition of its own without rows Spark writes a file all the same, for the columns.
+    remove_files(file.path.under(table.location) for file in written if not file.record_count)
+    return [file for file in written if file.record_count]

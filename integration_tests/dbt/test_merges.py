@@ -85,3 +85,15 @@ class TestWrongMergeConfigs:
         assert "is merge_update_columns meant?" in log
         assert "skip_matched_step must be true or false" in log
         assert "drop table" not in log
+
+
+class TestMisspeltExcludedColumn:
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        return {"kept.sql": _MODEL.format(configs="merge_exclude_columns=['nn']")}
+
+    def test_it_is_not_overwritten(self, project: Any) -> None:
+        run_dbt(["run"])
+        (result,) = run_dbt(["run"], expect_pass=False)
+        assert "merge_exclude_columns names nn, which is no column of" in result.message
+        assert found(project, "kept") == "1a1 2b2 3c3"

@@ -40,6 +40,12 @@ def data_files(on: SqlLake) -> int:
     return len(list(Path(on.address.data_path).rglob("*.parquet")))
 
 
+def test_files_of_no_rows_are_not_left_behind(on: SqlLake) -> None:
+    before = data_files(on)
+    on.run("CREATE TABLE u AS SELECT id FROM range(0, 100, 1, 4) WHERE id > 60")
+    assert data_files(on) - before == len(on.rows("SELECT * FROM lake.list_files('main.u')")) == 2
+
+
 def test_one_commit_across_statements(on: SqlLake) -> None:
     before = on.newest
     on.run("BEGIN")

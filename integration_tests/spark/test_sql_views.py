@@ -103,6 +103,8 @@ def test_column_aliases_and_comments(on: SqlLake) -> None:
     assert on.duck('SELECT "a b" + 1, c FROM named') == [(1, "g0"), (2, "g1")]
     assert on.rows("SELECT `a b` FROM named WHERE c = 'g1'") == [(1,)]
     assert ("a b", "bigint", "first") in on.rows("DESCRIBE named")
+    on.run("COMMENT ON COLUMN named.C IS 'second'", "COMMENT ON COLUMN named.c IS 'third'")
+    assert ("c", "string", "third") in on.rows("DESCRIBE named")
     comment = "SELECT comment FROM duckdb_views() WHERE view_name = 'named'"
     assert on.duck(comment) == [("a view",)]
     facts = {row[0]: row[1] for row in on.lake.sql("DESCRIBE EXTENDED named").collect()}

@@ -103,7 +103,7 @@ def _described(
         comment, kind = table.comment, "table"
     elif (view := reader.find_view(name)) is not None:
         found = _columns_of_view(adapter, relation)
-        columns = [(c.name, c.dtype, view.tags.get(f"comment.{c.name}")) for c in found]
+        columns = [(c.name, c.dtype, view.column_comment(c.name)) for c in found]
         stats, comment, kind = {}, view.comment, "view"
     else:
         return None

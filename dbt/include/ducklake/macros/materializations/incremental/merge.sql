@@ -55,12 +55,27 @@
       {% do assignments.append(mine ~ ' = ' ~ plan.source_alias ~ '.' ~ its) %}
     {%- endfor -%}
   {%- elif clause.when == 'matched' -%}
+    {% do ducklake__check_excluded(clause.exclude, target, dest_columns) %}
     {%- for column in get_merge_update_columns(clause.include, clause.exclude, dest_columns)
         if column | replace('`', '') | lower not in given -%}
       {% do assignments.append(column ~ ' = ' ~ plan.source_alias ~ '.' ~ column) %}
     {%- endfor -%}
   {%- endif -%}
   {{ return(assignments) }}
+{%- endmacro %}
+
+
+{#- A column that is misspelt would be overwritten without a word. -#}
+{% macro ducklake__check_excluded(excluded, target, dest_columns) -%}
+  {%- if excluded -%}
+    {%- set columns = dest_columns + adapter.get_columns_in_relation(target) -%}
+    {%- set known = columns | map(attribute='name') | map('lower') | list -%}
+    {%- for name in excluded if name | replace('`', '') | lower not in known -%}
+      {% do exceptions.raise_compiler_error(
+        'merge_exclude_columns names ' ~ name ~ ', which is no column of ' ~ target.render() ~ '.'
+      ) %}
+    {%- endfor -%}
+  {%- endif -%}
 {%- endmacro %}
 
 
