@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from sqlglot import exp
 from sqlglot.errors import UnsupportedError
 
@@ -29,8 +31,9 @@ _SAME_CASTS = {
     "naive": {"date", "timestamp", "naive"},
     "binary": {"binary"},
 }
-# Digits that a double keeps for sure.
-_EXACT = 15
+Size: TypeAlias = tuple[int, int]
+_MOST_DIGITS, _LEAST_SCALE = 38, 6
+_COUNTED: Size = (20, 0)
 _PRECISION = {exp.DType.TINYINT: 3, exp.DType.SMALLINT: 5, exp.DType.INT: 10, exp.DType.BIGINT: 20}
 
 
@@ -185,12 +188,11 @@ def numbers(tree: exp.Expr) -> None:
             raise UnsupportedError("Its characters go beyond number 255, and Spark's start anew.")
 
 
-def _as_decimal(value: exp.Expr, size: tuple[int, int] | None) -> None:
-    """DuckDB divides decimals as doubles, Spark to so many digits."""
-    if size is None or size[0] > _EXACT:
-        raise UnsupportedError(
-            "It divides decimals as doubles, to other digits; cast one side to DOUBLE."
-        )
+def _as_decimal(value: exp.Expr, size: Size | None) -> None:
+    """DuckDB divides decimals as doubles, Spark to so many digits: the first 15 are the same."""
+    if size is None:
+        text = _shown(value)
+        raise UnsupportedError(f"Nobody knows here to how many digits Spark computes {text}.")
     holder = value.parent
     whole = (
         holder if isinstance(holder, exp.Window | exp.Filter) and holder.this is value else value
@@ -204,34 +206,69 @@ def _as_decimal(value: exp.Expr, size: tuple[int, int] | None) -> None:
     whole.replace(held)
 
 
-def _of_quotient(division: exp.Div) -> tuple[int, int] | None:
+def _of_quotient(division: exp.Div) -> Size | None:
     one, other = _size(division.this), _size(division.expression)
     if one is None or other is None:
         return None
-    scale = max(6, one[1] + other[0] + 1)
-    return one[0] - one[1] + other[1] + scale, scale
+    scale = max(_LEAST_SCALE, one[1] + other[0] + 1)
+    return _adjusted(one[0] - one[1] + other[1] + scale, scale)
 
 
-def _of_average(value: exp.Expr) -> tuple[int, int] | None:
+def _of_average(value: exp.Expr) -> Size | None:
     size = _size(value)
-    return (size[0] + 4, size[1] + 4) if size is not None else None
+    return _bounded(size[0] + 4, size[1] + 4) if size is not None else None
 
 
-def _size(value: exp.Expr) -> tuple[int, int] | None:
-    """The digits of a number, and those after its point."""
+def _size(value: exp.Expr) -> Size | None:
+    """The digits that a number has in Spark, and those after its point."""
     value = value.unnest()
-    if isinstance(value, exp.Literal) and not value.is_string:
-        whole, _, part = value.name.partition(".")
-        return (
-            (len(whole.lstrip("0")) + len(part) or 1, len(part)) if "e" not in value.name else None
-        )
-    if value.type is None or not isinstance(value, exp.Column | exp.Cast | exp.TryCast):
+    while isinstance(value, exp.Window | exp.Filter | exp.Neg):
+        value = value.this.unnest()
+    match value:
+        case exp.Count():
+            return _COUNTED
+        case exp.Sum() if kind_of(value.this) == "whole":
+            return _COUNTED
+        case exp.Sum():
+            size = _size(value.this)
+            return _bounded(size[0] + 10, size[1]) if size is not None else None
+        case exp.Add() | exp.Sub() | exp.Mul():
+            return _of_terms(value)
+        case exp.Literal() if not value.is_string and "e" not in value.name.lower():
+            whole, _, part = value.name.partition(".")
+            return len(whole.lstrip("0")) + len(part) or 1, len(part)
+        case exp.Column() | exp.Cast() | exp.TryCast() if value.type is not None:
+            return _of_type(value.type)
+    return None
+
+
+def _of_terms(term: exp.Binary) -> Size | None:
+    one, other = _size(term.this), _size(term.expression)
+    if one is None or other is None:
         return None
-    if value.type.this == exp.DType.DECIMAL:
-        sizes = [int(size.name) for size in value.type.expressions] or [10]
+    if isinstance(term, exp.Mul):
+        return _adjusted(one[0] + other[0] + 1, one[1] + other[1])
+    scale = max(one[1], other[1])
+    return _adjusted(max(one[0] - one[1], other[0] - other[1]) + scale + 1, scale)
+
+
+def _of_type(kind: exp.DataType) -> Size | None:
+    if kind.this == exp.DType.DECIMAL:
+        sizes = [int(size.name) for size in kind.expressions] or [10]
         return sizes[0], sizes[1] if len(sizes) > 1 else 0
-    precision = _PRECISION.get(value.type.this)
+    precision = _PRECISION.get(kind.this)
     return (precision, 0) if precision is not None else None
+
+
+def _bounded(digits: int, scale: int) -> Size:
+    return min(digits, _MOST_DIGITS), min(scale, _MOST_DIGITS)
+
+
+def _adjusted(digits: int, scale: int) -> Size:
+    """Where there are too many digits, Spark gives up those after the point, but for six."""
+    if digits <= _MOST_DIGITS:
+        return digits, scale
+    return _MOST_DIGITS, max(_MOST_DIGITS - (digits - scale), min(scale, _LEAST_SCALE))
 
 
 def cuts(tree: exp.Expr) -> None:
