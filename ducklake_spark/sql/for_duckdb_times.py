@@ -65,7 +65,9 @@ def dates(tree: exp.Expr) -> None:
     for made in found(tree, exp.TimestampFromParts):
         _cast_to(made, "timestamptz")
     for moved in found(tree, exp.TimestampAdd):
-        if kind_of(moved.this) not in _TIMES:
+        if kind_of(moved.this) == "text":  # Spark reads it as a time
+            moved.set("this", said("CAST(a AS TIMESTAMPTZ)", a=moved.this))
+        elif kind_of(moved.this) not in _TIMES:
             raise UnsupportedError("Nobody knows here whether this is added to a time.")
         if kind_of(moved.this) == "date":
             _cast_to(moved, "timestamptz")

@@ -118,6 +118,7 @@ def _in_both(on: SqlLake, query: str) -> tuple[list[str], list[Any], list[str], 
         ["d + INTERVAL 1 MONTH", "d - INTERVAL 2 DAY", "INTERVAL 1 YEAR + d",
          "d + INTERVAL 2 HOURS", "ts + INTERVAL 1 MONTH", "date_from_unix_date(id)",
          "date_trunc('MONTH', d)", "date_trunc('DAY', tn)", "timestampadd(DAY, 1, d)",
+         "timestampadd(DAY, id, '2023-09-01')",
          "make_timestamp(2024, 1, 2, 3, 4, 5.5)", "d + 1",
          "sequence(d, date_add(d, 3), INTERVAL 1 DAY)", "sequence(5, 1)", "sequence(1, id)"],
         # Lists and maps
