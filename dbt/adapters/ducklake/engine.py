@@ -115,6 +115,7 @@ class Engine:
         if self._session is not None:
             self._session.close()
             self._session = None
+        self._no_spark = None
 
 
 class Handle:
