@@ -19,6 +19,7 @@ from ducklake_spark.doctor import examine
 from ducklake_spark.errors import ConfigError, DuckLakeError
 from ducklake_spark.lake import Lake
 from ducklake_spark.report import write_report
+from ducklake_spark.spec.changes import describe_change
 from ducklake_spark.sql import split_statements
 
 # Gives the exit code.
@@ -72,26 +73,27 @@ def _without_spark(command: _CatalogCommand) -> _Command:
 def _sql(lake: Lake, _: Connection, given: argparse.Namespace) -> None:
     text = sys.stdin.read() if given.statements == "-" else given.statements
     for statement in split_statements(text):
-        show(lake.execute(statement), given.format, given.limit)
+        show(lake.execute(statement), given.output, given.limit)
 
 
 def _shell(lake: Lake, connection: Connection, given: argparse.Namespace) -> None:
-    Shell(lake, connection.name, given.format, given.limit).run()
+    Shell(lake, connection.name, given.output, given.limit).run()
 
 
 def _snapshots(catalog: Catalog, given: argparse.Namespace) -> None:
     names = ["snapshot_id", "snapshot_time", "author", "commit_message", "changes"]
+    relations = catalog.relations()
     rows = [
         (
             commit.snapshot.id,
             commit.snapshot.time.isoformat(" ", "seconds"),
             commit.author,
             commit.message,
-            ", ".join(f"{change.kind.value} {change.target}" for change in commit.changes),
+            ", ".join(describe_change(change, relations) for change in commit.changes),
         )
         for commit in reversed(catalog.commits())
     ]
-    show_rows(names, rows, given.format, given.limit)
+    show_rows(names, rows, given.output, given.limit)
 
 
 def _tables(catalog: Catalog, given: argparse.Namespace) -> None:
@@ -100,7 +102,7 @@ def _tables(catalog: Catalog, given: argparse.Namespace) -> None:
     for schema in reader.schemas():
         rows += [(schema.name, e.name.name, "table") for e in reader.tables(schema.name)]
         rows += [(schema.name, view.name.name, "view") for view in reader.views(schema.name)]
-    show_rows(["schema", "name", "kind"], sorted(rows), given.format, given.limit)
+    show_rows(["schema", "name", "kind"], sorted(rows), given.output, given.limit)
 
 
 def _report(catalog: Catalog, given: argparse.Namespace) -> None:
@@ -170,7 +172,7 @@ def _add_spark_options(command: argparse.ArgumentParser) -> None:
 def _add_output_options(command: argparse.ArgumentParser) -> None:
     shown = command.add_argument_group("what is shown")
     shown.add_argument("--limit", type=int, default=100, help="at most so many rows (default: 100)")
-    shown.add_argument("--format", choices=FORMATS, default="table", help="default: table")
+    shown.add_argument("--output", choices=FORMATS, default="table", help="default: table")
 
 
 def _add_lake_options(command: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ Whoever writes a token another client cannot parse breaks that client's commits 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -104,6 +104,18 @@ def listed_changes(changes: Iterable[Change]) -> dict[str, list[str]]:
     for change in changes:
         targets[change.kind].append(_listed(change.target))
     return {_LISTED[kind]: names for kind, names in targets.items() if names}
+
+
+def describe_change(change: Change, relations: Mapping[int, QualifiedName]) -> str:
+    """Return what was done to which relation, such as `inserted_into_table main.orders`.
+
+    `relations` holds the names by id; an id without a name is shown as it is.
+    """
+    target = change.target
+    known = relations.get(target, target) if isinstance(target, int) else target
+    # The name of a schema has no second part.
+    name = known.schema if isinstance(known, QualifiedName) and not known.name else known
+    return f"{change.kind} {name}"
 
 
 def _listed(target: int | str | QualifiedName) -> str:

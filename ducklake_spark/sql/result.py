@@ -12,6 +12,8 @@ from ducklake_spark.errors import QueryError
 from ducklake_spark.session import Session
 from ducklake_spark.sql.failures import SPARK_ERRORS, query_error
 
+_ROW_CHANGES = {"INSERT", "INSERT OVERWRITE", "UPDATE", "DELETE", "MERGE", "TRUNCATE"}
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -31,6 +33,11 @@ class Outcome:
         if self.operation == "INSERT OVERWRITE":
             return self.rows_inserted  # like CREATE OR REPLACE TABLE: not what was there before
         return self.rows_inserted + self.rows_updated + self.rows_deleted
+
+    @property
+    def is_row_change(self) -> bool:
+        """Whether the statement is one that inserts, updates or deletes rows."""
+        return self.operation in _ROW_CHANGES
 
     def frame(self, session: Session) -> DataFrame:
         """The outcome as the one row of a DataFrame."""

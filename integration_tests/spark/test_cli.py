@@ -43,11 +43,11 @@ def test_statements(lake: LakeAddress, capsys: pytest.CaptureFixture[str]) -> No
     assert "2 rows" in out
     with Oracle(lake) as duck:
         assert duck.value("SELECT count(*) FROM t") == 3
-    assert run(lake, "sql", "--format", "json", "SELECT map('a', array(1)) AS m") == 0
+    assert run(lake, "sql", "--output", "json", "SELECT map('a', array(1)) AS m") == 0
     assert json.loads(capsys.readouterr().out) == {"m": {"a": [1]}}
-    assert run(lake, "tables", "--format", "csv") == 0
+    assert run(lake, "tables", "--output", "csv") == 0
     assert capsys.readouterr().out == "schema,name,kind\nmain,t,table\n"
-    assert run(lake, "snapshots", "--format", "csv", "--limit", "1") == 0
+    assert run(lake, "snapshots", "--output", "csv", "--limit", "1") == 0
     out = capsys.readouterr().out
     assert "created_table" in out
     assert (system_user() or "") in out
@@ -63,7 +63,7 @@ def test_statements(lake: LakeAddress, capsys: pytest.CaptureFixture[str]) -> No
 def test_maps_with_odd_keys(
     lake: LakeAddress, value: str, shown: object, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(lake, "sql", "--format", "json", f"SELECT {value} AS m") == 0
+    assert run(lake, "sql", "--output", "json", f"SELECT {value} AS m") == 0
     assert json.loads(capsys.readouterr().out) == {"m": shown}
     assert run(lake, "sql", f"SELECT {value} AS m") == 0
 
@@ -72,7 +72,7 @@ def test_statements_from_stdin(
     lake: LakeAddress, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("SELECT 1 AS a;\nSELECT 2 AS b\n"))
-    assert run(lake, "sql", "--format", "csv", "-") == 0
+    assert run(lake, "sql", "--output", "csv", "-") == 0
     assert capsys.readouterr().out == "a\n1\nb\n2\n"
 
 
@@ -143,12 +143,12 @@ def test_a_profile(
         f"        - {{database: other, catalog: '{other.catalog}', read_only: true}}\n"
     )
     query = "SELECT a + b AS c FROM t JOIN other.main.u; INSERT INTO mine.marts.t VALUES (1)"
-    arguments = ["--profiles-dir", str(tmp_path), "--format", "csv", *on_spark()]
+    arguments = ["--profiles-dir", str(tmp_path), "--output", "csv", *on_spark()]
     assert main(["sql", *arguments, query]) == 0
     assert capsys.readouterr().out.startswith("c\n11\n")
     assert main(["sql", *arguments, "DELETE FROM other.u"]) == 1
     assert "read-only" in capsys.readouterr().err
-    there = ["--profiles-dir", str(tmp_path), "--format", "csv", "--database", "OTHER"]
+    there = ["--profiles-dir", str(tmp_path), "--output", "csv", "--database", "OTHER"]
     assert main(["tables", *there]) == 0
     assert capsys.readouterr().out == "schema,name,kind\nmain,u,table\n"
     assert main(["sql", *there, *on_spark(), "SELECT b, a FROM u, mine.marts.t WHERE a > 1"]) == 0

@@ -26,6 +26,6 @@ def test_a_spark_starts_from_the_archive(tmp_path: Path) -> None:
     assert said.startswith(f"{archive} (")
 
     lake = ("--catalog", f"sqlite:{tmp_path}/c.sqlite", "--data-path", f"{tmp_path}/data/")
-    shown = ducklake("sql", "SET spark.driver.extraJavaOptions", *lake, "--format", "csv")
+    shown = ducklake("sql", "SET spark.driver.extraJavaOptions", *lake, "--output", "csv")
     assert f"-XX:SharedArchiveFile={archive}" in shown
     assert "warning" not in shown

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime
+from decimal import Decimal
 
 import pytest
 
 from ducklake_spark.cli.output import outcome_text, show_rows
+from ducklake_spark.cli.text_table import draw_table
 from ducklake_spark.sql import Outcome
 
 NAMES = ["id", "what"]
@@ -61,15 +63,39 @@ def test_no_more_than_the_limit(capsys: pytest.CaptureFixture[str]) -> None:
     assert "more than 2 rows" in captured.err
 
 
-def test_long_values_are_cut(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pipe_gets_whole_values_on_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     show_rows(["x"], [("y" * 500,)], "table", 2)
-    assert max(map(len, capsys.readouterr().out.splitlines())) < 70
+    assert "y" * 500 in capsys.readouterr().out
+
+
+def test_values_wrap_to_the_width_of_the_terminal() -> None:
+    advice = "Run ducklake_cleanup_old_files, then run ducklake_verify again."
+    path = "main/orders/" + "0123456789abcdef" * 4 + ".parquet"
+    lines = draw_table(["id", "file", "advice"], [(1, path, advice), (2, "b", "-")], 80).split("\n")
+    assert {len(line) for line in lines} == {80}
+    assert sum(line.startswith("├") for line in lines) == 2  # below the header, between the rows
+    columns = [[part.strip() for part in line.split("│")[1:-1]] for line in lines if "│" in line]
+    assert "".join(row[1] for row in columns[1:-1]) == path
+    assert " ".join(row[2] for row in columns[1:-1]).split() == advice.split()
+
+
+def test_a_table_of_many_columns_keeps_them_readable() -> None:
+    names = [f"column_{at:02}" for at in range(20)]
+    header = draw_table(names, [["a value of some length"] * 20], 80).split("\n")[1]
+    assert [part.strip() for part in header.split("│")[1:-1]] == names
+
+
+def test_decimals_align_to_the_right() -> None:
+    text = draw_table(["d"], [(Decimal("1.50"),), (Decimal("100.00"),), (None,)])
+    assert [line[2:-2] for line in text.split("\n")[3:-1]] == ["  1.50", "100.00", "  NULL"]
 
 
 @pytest.mark.parametrize(
     ("outcome", "text"),
     [
         (Outcome("BEGIN"), "BEGIN"),
+        (Outcome("DELETE"), "DELETE: 0 rows, no new snapshot"),
+        (Outcome("CREATE VIEW", snapshot_id=3), "CREATE VIEW: snapshot 3"),
         (
             Outcome("MERGE", 1, 2000, 3, 2, 1_500_000, 7),
             "MERGE: 1 row inserted, 2,000 rows updated, 3 rows deleted, 2 files of 1.5 MB, "

@@ -151,7 +151,7 @@ def test_an_error_is_one_line(
     assert message in captured.err
 
 
-@pytest.mark.parametrize("arguments", [[], ["nope"], ["sql"], ["tables", "--format", "xml"]])
+@pytest.mark.parametrize("arguments", [[], ["nope"], ["sql"], ["tables", "--output", "xml"]])
 def test_what_is_no_command(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(arguments)

@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ducklake_spark.errors import CatalogDamagedError
-from ducklake_spark.spec.changes import Change, format_changes, listed_changes, parse_changes
+from ducklake_spark.spec.changes import (
+    Change,
+    describe_change,
+    format_changes,
+    listed_changes,
+    parse_changes,
+)
 from ducklake_spark.spec.changes import ChangeKind as Kind
 from ducklake_spark.spec.names import QualifiedName
 
@@ -191,3 +197,14 @@ def test_changes_are_listed_as_duckdbs_snapshots_list_them(file_lake: Any, text:
     assert {kind: sorted(names) for kind, names in ours.items()} == {
         kind: sorted(names) for kind, names in theirs.items()
     }
+
+
+def test_a_change_is_described_by_the_name_of_its_relation() -> None:
+    relations = {5: QualifiedName("main", "orders"), 7: QualifiedName("old", "")}
+    text = 'dropped_schema:7,created_table:"main"."t",merge_adjacent:5,inserted_into_table:9'
+    assert [describe_change(change, relations) for change in parse_changes(text)] == [
+        "dropped_schema old",
+        "created_table main.t",
+        "merge_adjacent main.orders",
+        "inserted_into_table 9",
+    ]

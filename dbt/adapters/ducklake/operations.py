@@ -9,7 +9,7 @@ from dbt.adapters.base import BaseRelation
 from dbt.adapters.ducklake.credentials import DuckLakeCredentials
 from dbt.adapters.ducklake.cursor import Cursor
 
-from ducklake_spark.cli.output import table_text
+from ducklake_spark.cli.text_table import draw_table, terminal_width
 from ducklake_spark.spec.names import split_identifier
 from ducklake_spark.spec.sizes import count_text
 from ducklake_spark.sql.procedures import PROCEDURES
@@ -38,4 +38,6 @@ def operation_text(procedure: str, cursor: Cursor) -> str:
     """What a procedure did, or would do, as a table for a person."""
     names = [name for name, _ in cursor.description or []]
     rows = cursor.fetchall()
-    return f"{procedure}: {count_text(len(rows), 'row')}\n{table_text(names, rows)}"
+    return (
+        f"{procedure}: {count_text(len(rows), 'row')}\n{draw_table(names, rows, terminal_width())}"
+    )
