@@ -40,6 +40,12 @@ def test_portable(query: str, expected: str) -> None:
     assert "lake" not in text.lower()
 
 
+def test_lambdas_are_written_as_duckdb_2_reads_them() -> None:
+    """DuckDB 2 rejects the arrow."""
+    text, _ = portable("SELECT transform(xs, x -> x + 1) AS ys FROM t", "lake", "lake.s.v")
+    assert text == "SELECT LIST_TRANSFORM(xs, LAMBDA x : x + 1) AS ys FROM t"
+
+
 @pytest.mark.parametrize(
     "query",
     [

@@ -54,9 +54,18 @@ except ImportError as error:
 
 _OPEN_TIMEOUT_S = 10.0
 _MAGIC = b"DUCK"
-# A file that is another's just now. BinderError: "Unique file handle conflict", which a thread gets
-# while the last connection of another one is being closed.
-_BUSY = (duckdb.IOException, duckdb.ConnectionException, duckdb.BinderException)
+# Raised while another process, or another thread of this one, has the file open. A thread gets
+# "Unique file handle conflict" while the last connection of another thread is being closed: a
+# BinderException in DuckDB 1.5, a ResourceInUseException in DuckDB 2.
+_BUSY: tuple[type[duckdb.Error], ...] = (
+    duckdb.IOException,
+    duckdb.ConnectionException,
+    duckdb.BinderException,
+    getattr(duckdb, "ResourceInUseException", duckdb.IOException),
+)
+# The storage format of a new file: the default of DuckDB 1.5, which cannot open the default of
+# DuckDB 2.
+_NEW_FILE: dict[str, Any] = {"storage_compatibility_version": "v1.0.0"}
 _writers: defaultdict[Path, threading.Lock] = defaultdict(threading.Lock)
 
 
@@ -93,7 +102,8 @@ class DuckDBDatabase(CatalogDatabase):
         deadline = time.monotonic() + _OPEN_TIMEOUT_S
         while True:
             try:
-                return duckdb.connect(str(self.path.absolute()), read_only=read_only)
+                config = _NEW_FILE if not self.path.exists() else {}
+                return duckdb.connect(str(self.path.absolute()), read_only, config)
             except _BUSY as error:
                 check_access(self.path, write=not read_only)
                 if time.monotonic() > deadline:
