@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 
 from ducklake_spark.catalog import LakeReader, find_schema
-from ducklake_spark.errors import NotFoundError
+from ducklake_spark.errors import NotFoundError, StatementError
 from ducklake_spark.scan.types import shown_type
 from ducklake_spark.spec.model import COMMENT, Column, SortKey, Table, View
 from ducklake_spark.spec.names import QualifiedName, fold
@@ -37,7 +37,7 @@ def show(scope: Scope, wanted: Show) -> DataFrame:
         case "schemas":
             lake = scope.workspace.home
             if wanted.name:
-                lake = scope.workspace.required_lake(wanted.name[0])
+                lake = scope.workspace.required_lake(".".join(wanted.name))
             names = [schema.name for schema in scope.reader(lake).schemas()]
             return _named(scope, "namespace string", [(n,) for n in _like(names, wanted.pattern)])
         case "tables" | "views":
@@ -113,12 +113,17 @@ def _schema_of(scope: Scope, name: Sequence[str]) -> tuple[str, str]:
         case [lake, schema]:
             known = workspace.required_lake(lake)
             return known, scope.reader(known).schema(schema).name
-        case _:
+        case [single]:
             schemas = {fold(s.name): s.name for s in scope.reader(workspace.home).schemas()}
-            lake_name = workspace.lake_named(name[0])
-            if fold(name[0]) not in schemas and lake_name is not None:
+            lake_name = workspace.lake_named(single)
+            if fold(single) not in schemas and lake_name is not None:
                 return lake_name, MAIN
-            return workspace.home, scope.reader(workspace.home).schema(name[0]).name
+            return workspace.home, scope.reader(workspace.home).schema(single).name
+        case _:
+            raise StatementError(
+                f"{'.'.join(name)} has too many parts for a schema.",
+                hint="Name the lake and the schema, such as lake.main.",
+            )
 
 
 def _partitions(scope: Scope, reader: LakeReader, table: Table) -> DataFrame:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ducklake_spark.errors import UnsupportedFeatureError
+from ducklake_spark.errors import StatementError, UnsupportedFeatureError
 from ducklake_spark.sql import parse_alterations
 from ducklake_spark.sql.parse_columns import (
     CONSTRAINTS,
@@ -54,7 +54,7 @@ def _create(cursor: Cursor) -> Statement | None:
     replace = cursor.accept("OR", "REPLACE")
     if cursor.accept_any(*_SCHEMA):
         if_not_exists = accept_if_not_exists(cursor)
-        name = cursor.dotted("the name of a schema")
+        name = cursor.dotted("the name of a schema", most=2)
         return CreateSchema(name, if_not_exists) if cursor.done else _schema_rest(cursor)
     if cursor.accept_any("TEMPORARY", "TEMP"):
         return _create_temporary_view(cursor, replace) if cursor.accept("VIEW") else None
@@ -72,14 +72,25 @@ def _schema_rest(cursor: Cursor) -> Statement:
 
 
 def _create_temporary_view(cursor: Cursor, replace: bool) -> Statement | None:
-    name = cursor.name("the name of a view")
+    parts = cursor.dotted("the name of a view")
+    if len(parts) > 1:
+        raise StatementError(
+            f"{'.'.join(parts)} cannot be the name of a temporary view, which has one part.",
+            hint="Leave out the database and the schema, or use CREATE VIEW for a view of a lake.",
+        )
     columns = tuple(name for name, _ in _view_columns(cursor))
-    while not cursor.done and not cursor.sees("AS"):
+    while not cursor.accept("AS"):
         if cursor.sees("USING"):
             return None
-        cursor.take()
-    cursor.expect("AS")
-    return CreateTemporaryView(name, cursor.query(), replace, columns)
+        if cursor.accept("TBLPROPERTIES"):
+            cursor.skip_group()
+        elif cursor.accept("COMMENT"):
+            cursor.string()
+        else:
+            raise cursor.error("AS")
+    if cursor.done:
+        raise cursor.error("a query")
+    return CreateTemporaryView(parts[0], cursor.query(), replace, columns)
 
 
 def _create_view(cursor: Cursor, replace: bool) -> Statement:
@@ -176,8 +187,9 @@ def _drop(cursor: Cursor) -> Statement | None:
     if not kind:
         return None
     if_exists = cursor.accept("IF", "EXISTS")
-    name = cursor.dotted(f"the name of a {kind.lower()}")
-    if kind in _SCHEMA:
+    is_schema = kind in _SCHEMA
+    name = cursor.dotted(f"the name of a {kind.lower()}", most=2 if is_schema else None)
+    if is_schema:
         cascade = cursor.accept_any("CASCADE", "RESTRICT") == "CASCADE"
         cursor.finish()
         return DropSchema(name, if_exists, cascade)

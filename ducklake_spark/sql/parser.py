@@ -150,7 +150,7 @@ def _use(cursor: Cursor) -> Statement | None:
         return None
     if cursor.sees_any("SCHEMA", "DATABASE", "NAMESPACE") and cursor.peek(1).is_name:
         cursor.take()
-    name = cursor.dotted("the name of a schema")
+    name = cursor.dotted("the name of a schema", most=2)
     cursor.finish()
     return Use(name)
 
@@ -158,7 +158,7 @@ def _use(cursor: Cursor) -> Statement | None:
 def _show(cursor: Cursor) -> Statement | None:
     cursor.take()
     if cursor.accept("CREATE", "TABLE") or cursor.accept("CREATE", "VIEW"):
-        return Show("create table", cursor.dotted("a table"))
+        return _show_create(cursor)
     is_extended = cursor.accept("TABLE", "EXTENDED")
     what = "TABLES" if is_extended else cursor.accept_any(*_SHOWN)
     if not what:
@@ -170,16 +170,24 @@ def _show(cursor: Cursor) -> Statement | None:
         if cursor.sees("("):
             properties = parse_columns.keys(cursor)
             pattern = properties[0].strip("'\"`") if properties else None
-    while cursor.accept_any("IN", "FROM"):
-        found = cursor.dotted()
-        # SHOW COLUMNS IN t IN s
-        name = (*found, *name) if what == "COLUMNS" and len(found) < 3 else found
+    if cursor.accept_any("IN", "FROM"):
+        name = cursor.dotted()
+    if what == "COLUMNS" and cursor.accept_any("IN", "FROM"):  # SHOW COLUMNS IN t IN s
+        name = (*cursor.dotted("the name of a schema", most=2), *name)
     if cursor.accept("LIKE") or not cursor.done:
         pattern = cursor.string("a pattern")
     if is_extended and cursor.sees("PARTITION"):
         return None
     cursor.finish()
     return Show("schemas" if what == "DATABASES" else what.lower(), name, pattern, is_extended)
+
+
+def _show_create(cursor: Cursor) -> Statement | None:
+    name = cursor.dotted("a table")
+    if cursor.sees("AS", "SERDE"):
+        return None
+    cursor.finish()
+    return Show("create table", name)
 
 
 def _describe(cursor: Cursor) -> Statement | None:
@@ -216,8 +224,10 @@ def _describe_schema(cursor: Cursor) -> Statement:
 
 def _call(cursor: Cursor) -> Statement | None:
     cursor.take()
-    name = cursor.dotted("a procedure")
-    return Call(name, parse_changes.arguments(cursor))
+    name = cursor.dotted("the name of a procedure", most=2)
+    arguments = parse_changes.arguments(cursor)
+    cursor.finish()
+    return Call(name, arguments)
 
 
 def _cache(cursor: Cursor) -> Statement | None:

@@ -191,11 +191,21 @@ class Cursor:
             raise self.error(what)
         return self.take().text
 
-    def dotted(self, what: str = "a name") -> tuple[str, ...]:
-        """The parts of a qualified name, which IDENTIFIER('…') may spell."""
-        spelled = self.spelled()
-        if spelled is not None:
-            return spelled
+    def dotted(self, what: str = "a name", *, most: int | None = None) -> tuple[str, ...]:
+        """Take a qualified name, which IDENTIFIER('…') may spell, and return its parts.
+
+        `most` is the number of parts that such a name may have.
+        """
+        start = self.peek().start
+        parts = self.spelled() or self._dotted(what)
+        if most is not None and len(parts) > most:
+            shown = self.text[start : self.peek(-1).end]
+            raise StatementError(
+                f"{shown} has {len(parts)} parts. Expected {what} of at most {most}."
+            )
+        return parts
+
+    def _dotted(self, what: str) -> tuple[str, ...]:
         if self.sees("IDENTIFIER", "("):
             raise UnsupportedFeatureError(
                 "IDENTIFIER(…) takes nothing but text in quotes here.",

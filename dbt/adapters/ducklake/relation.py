@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,6 +37,16 @@ class DuckLakeRelation(BaseRelation):
 
     def quoted(self, identifier: str) -> str:
         return "`" + identifier.replace("`", "``") + "`"
+
+    def _render_iterator(self) -> Iterator[tuple[ComponentName | None, str | None]]:
+        """Leave out the database of a relation without a schema.
+
+        Packages clear the schema of a temporary view, whose name has one part.
+        """
+        is_temporary_view = self.identifier is not None and self.schema is None
+        for key, part in super()._render_iterator():
+            if not (is_temporary_view and key == ComponentName.Database):
+                yield key, part
 
     def _is_exactish_match(self, field: ComponentName, value: str) -> bool:
         # No two names of a lake differ in their case alone, quoted or not.
