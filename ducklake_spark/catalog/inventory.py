@@ -28,6 +28,7 @@ class TableFiles:
     columns: tuple[Column, ...]
     data_files: tuple[DataFile, ...]
     delete_files: tuple[tuple[DataFile, DeleteFile], ...]
+    next_row_id: int | None = None  # None if the table has no statistics
 
 
 _t, _s = tables.table.c, tables.schema.c
@@ -51,6 +52,9 @@ def read_locations(connection: Connection, data_path: str) -> dict[int, str]:
 
 _DATA = select(tables.data_file).where(tables.data_file.c.table_id == _TABLE)
 _DELETES = select(tables.delete_file).where(tables.delete_file.c.table_id == _TABLE)
+_NEXT_ROW_ID = select(func.max(tables.table_stats.c.next_row_id)).where(
+    tables.table_stats.c.table_id == _TABLE
+)
 _LAST_SEEN = select(func.max(func.coalesce(_t.end_snapshot - 1, FOREVER))).where(
     _t.table_id == _TABLE
 )
@@ -85,4 +89,5 @@ def read_table_files(
     leaves = [leaf.id for column in columns for leaf in column.walk()]
     stats = read_file_stats(connection, table_id, list(data), leaves)
     data = {i: replace(file, stats=stats.get(i, {})) for i, file in data.items()}
-    return TableFiles(table_id, columns, tuple(data.values()), tuple(deletes))
+    next_row_id: int | None = connection.execute(_NEXT_ROW_ID, parameters).scalar_one()
+    return TableFiles(table_id, columns, tuple(data.values()), tuple(deletes), next_row_id)

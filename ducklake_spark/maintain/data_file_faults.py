@@ -21,7 +21,7 @@ from ducklake_spark.storage.footers import (
     read_footer,
 )
 
-ROW_ID_FIELD = 2147483540
+_ROW_IDS = Column(2147483540, "_ducklake_internal_row_id", Primitive("int64"), order=0)
 _SNAPSHOTS = Column(2147483539, "_ducklake_internal_snapshot_id", Primitive("int64"), order=0)
 _ZONELESS = {"timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns"}
 _OPAQUE = ("variant", "geometry", "unknown")
@@ -51,7 +51,9 @@ _ALSO = {
 }
 
 
-def data_file_faults(file: DataFile, columns: Sequence[Column]) -> list[FileFault]:
+def data_file_faults(
+    file: DataFile, columns: Sequence[Column], next_row_id: int | None = None
+) -> list[FileFault]:
     """What is wrong with a data file of a table with these columns."""
     if file.encryption_key is not None or file.format != "parquet":
         return []  # the catalog's own check names these
@@ -62,7 +64,7 @@ def data_file_faults(file: DataFile, columns: Sequence[Column]) -> list[FileFaul
     return [
         *_sizes(file, footer),
         *_field_ids(file, footer, columns),
-        *_row_ids(file, footer),
+        *_row_ids(file, footer, next_row_id),
         *_snapshots(file, footer),
         *_columns(file, footer, columns),
     ]
@@ -111,15 +113,41 @@ def _without_ids(fields: Any, opaque: set[int], prefix: str = "") -> Iterator[st
             yield from _without_ids(children_of(field.type), opaque, f"{prefix}{field.name}.")
 
 
-def _row_ids(file: DataFile, footer: Footer) -> Iterator[FileFault]:
-    if file.row_id_start is None and ROW_ID_FIELD not in map(field_id, footer.schema):
+def _row_ids(file: DataFile, footer: Footer, next_row_id: int | None) -> Iterator[FileFault]:
+    """Check that every row has an id and that new rows cannot get the same id.
+
+    Readers take the ids from the file if it has a column for them, and else count from row_id_start
+    (FORMAT 1.10).
+    """
+    leaves = list(leaves_of(footer.schema, [_ROW_IDS]))
+    if not leaves:
+        if file.row_id_start is None:
+            yield FileFault(
+                "row-ids-missing",
+                file.path,
+                "contains no row ids, and row_id_start is NULL in the catalog: UPDATE, DELETE and "
+                "the change feed fail.",
+                "Set row_id_start of its row to the table's next_row_id, and raise next_row_id by "
+                "the file's record_count.",
+            )
+        return
+    ids = leaf_stats(footer.metadata, leaves[0])
+    if ids.null_count:
         yield FileFault(
             "row-ids-missing",
             file.path,
-            "has no row ids in it, and the catalog gives it none: UPDATE, DELETE and the change "
-            "feed fail.",
-            "Set row_id_start of its row to the table's next_row_id, and raise that by the "
-            "file's record_count.",
+            f"has no row id for {ids.null_count:,} of its {footer.metadata.num_rows:,} rows: "
+            "UPDATE, DELETE and the change feed take the wrong rows.",
+            "Insert its rows again with this package, and delete the file's own.",
+        )
+    if None not in (ids.max_value, next_row_id) and int(ids.max_value or 0) >= (next_row_id or 0):
+        yield FileFault(
+            "row-ids-beyond-counter",
+            file.path,
+            f"contains row ids up to {ids.max_value}, but the table's next_row_id is "
+            f"{next_row_id}: a new row gets the id of another.",
+            "Set next_row_id of the table's row in ducklake_table_stats to a number above "
+            f"{ids.max_value}.",
         )
 
 

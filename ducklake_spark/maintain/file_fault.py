@@ -48,11 +48,12 @@ def unreadable(path: str, failure: Exception) -> FileFault:
 
 
 def wrong_size(path: str, stored: int, said: int | None, what: str) -> FileFault:
-    """The fault of a file of another size than the catalog says."""
+    """Return the fault of a file whose size differs from the size in the catalog."""
+    effect = "Spark skips rows or fails" if what == "file" else "DuckDB fails to read it"
     return FileFault(
         f"{what}-size-wrong",
         path,
-        f"has a {what} of {stored:,} bytes, and the catalog says {said}: readers fail.",
+        f"has a {what} of {stored:,} bytes, and the catalog says {said}: {effect}.",
         f"If the file is the one that was written, set {what}_size"
         f"{'_bytes' if what == 'file' else ''} of its row to {stored}.",
     )

@@ -39,7 +39,8 @@ def _is_wanted(name: QualifiedName, schema: str | None, table: str | None) -> bo
 
 def _table_faults(files: TableFiles) -> Iterator[FileFault]:
     with ThreadPoolExecutor(_THREADS) as pool:
-        data = pool.map(partial(data_file_faults, columns=files.columns), files.data_files)
+        check = partial(data_file_faults, columns=files.columns, next_row_id=files.next_row_id)
+        data = pool.map(check, files.data_files)
         deletes = pool.map(lambda pair: delete_file_faults(*pair), files.delete_files)
         for found in (*data, *deletes):
             yield from found

@@ -185,6 +185,45 @@ def test_a_merged_file_with_wrong_snapshots_is_found(
     assert _found(lake) == {(fault, "main.m")}
 
 
+def _rewritten(lake: LakeAddress) -> Path:
+    """The only data file of a table m after a rewrite by DuckDB: its row ids are 15 to 19."""
+    with SharedDuck(lake) as duck:
+        duck.run(
+            "CREATE TABLE m (i BIGINT)",
+            "CALL lake.set_option('data_inlining_row_limit', 0, table_name => 'm')",
+            "INSERT INTO m SELECT i FROM range(20) r(i)",
+            "DELETE FROM m WHERE i < 15",
+            "CALL ducklake_rewrite_data_files('lake', 'm', delete_threshold => 0.1)",
+        )
+    return _path(lake, "ducklake_data_file", "main/m", "WHERE row_id_start IS NULL")
+
+
+def test_row_ids_in_a_file_that_new_rows_would_get_again_are_found(lake: LakeAddress) -> None:
+    _rewritten(lake)
+    found = _found(lake)
+    table = "(SELECT table_id FROM ducklake_data_file WHERE row_id_start IS NULL)"
+    lake.sql(f"UPDATE ducklake_table_stats SET next_row_id = 19 WHERE table_id = {table}")
+    assert _found(lake) - found == {("row-ids-beyond-counter", "main.m")}
+
+
+def test_rows_without_an_id_in_a_file_with_row_ids_are_found(lake: LakeAddress) -> None:
+    path = _rewritten(lake)
+    found = _found(lake)
+    rows, size = pq.read_table(path), path.stat().st_size
+    at = rows.schema.get_field_index("_ducklake_internal_row_id")
+    ids = pa.array([None, *rows.column(at).to_pylist()[1:]], pa.int64())
+    pq.write_table(rows.set_column(at, rows.schema.field(at), ids), path)
+    lake.sql(
+        f"UPDATE ducklake_table_stats SET file_size_bytes = {path.stat().st_size} "
+        f"WHERE file_size_bytes = {size}"
+    )
+    lake.sql(
+        f"UPDATE ducklake_data_file SET file_size_bytes = {path.stat().st_size}, "
+        "footer_size = NULL WHERE row_id_start IS NULL"
+    )
+    assert _found(lake) - found == {("row-ids-missing", "main.m")}
+
+
 def test_a_wrong_count_of_rows_is_found(lake: LakeAddress) -> None:
     lake.sql("UPDATE ducklake_data_file SET record_count = 21 WHERE data_file_id = 12")
     found = _found(lake)
