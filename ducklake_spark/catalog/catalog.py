@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import threading
+import uuid
 from collections.abc import Callable, Collection, Iterator
 from types import TracebackType
 from typing import TypeVar
@@ -120,6 +121,11 @@ class Catalog:
     def data_path(self) -> str:
         """The complete path below which the lake's files lie."""
         return self._facts.data_path
+
+    @property
+    def lake_id(self) -> uuid.UUID | None:
+        """What the names of the lake's files are marked with (spec.file_names)."""
+        return self._facts.lake_id
 
     @property
     def read_only(self) -> bool:
@@ -253,6 +259,13 @@ class Catalog:
         """The complete paths of all files that snapshots need, as they are written there."""
         with self._store.reading() as connection:
             return file_lists.read_named(connection, self.data_path)
+
+    def table_folders(self) -> set[str]:
+        """Return the folders of all tables that the catalog knows, relative to the data path."""
+        with self._store.reading() as connection:
+            locations = read_locations(connection, self.data_path).values()
+        inside = (location for location in locations if location.startswith(self.data_path))
+        return {location.removeprefix(self.data_path) for location in inside}
 
     def _repeatedly(self, change: Callable[[Connection], T]) -> T:
         return repeatedly(self._store, self._settings, change)

@@ -13,6 +13,7 @@ from ducklake_spark.catalog.local_changes import Entry
 from ducklake_spark.catalog.local_reader import LocalReader
 from ducklake_spark.catalog.macros import check_parses
 from ducklake_spark.catalog.reader import Name, SnapshotReader, find_schema, qualified
+from ducklake_spark.catalog.store import LakeFacts
 from ducklake_spark.errors import (
     AlreadyExistsError,
     InvalidDefinitionError,
@@ -47,8 +48,8 @@ from ducklake_spark.spec.types import DataType
 class Definer(LocalReader):
     """A reader of base plus local changes that can change definitions."""
 
-    def __init__(self, base: SnapshotReader, data_path: str) -> None:
-        super().__init__(base, data_path)
+    def __init__(self, base: SnapshotReader, facts: LakeFacts) -> None:
+        super().__init__(base, facts)
         self._local_ids = count(-1, -1)
         self._column_ids: dict[int, Iterator[int]] = {}
         self._ended = ""
@@ -122,15 +123,17 @@ class Definer(LocalReader):
         schema = self.schema(wanted.schema)
         unique = uuid7()
         path = StoredPath(directory_for(wanted.name, unique))
+        location = self.location(schema, path)
         table = Table(
             id=next(self._local_ids),
             uuid=unique,
             schema_id=schema.id,
             name=wanted,
             path=path,
-            location=self.location(schema, path),
+            location=location,
             columns=alter.new_columns(fields),
             tags=alter.with_tag({}, COMMENT, comment),
+            mark=self._facts.mark_of(location),
         )
         chosen = {"data_inlining_row_limit": 0} | dict(options or {})
         normalised = dict(normalise_option(key, value) for key, value in chosen.items())

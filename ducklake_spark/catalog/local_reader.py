@@ -24,6 +24,7 @@ from ducklake_spark.catalog.reader import (
     required_table,
     required_view,
 )
+from ducklake_spark.catalog.store import LakeFacts
 from ducklake_spark.spec.model import (
     Column,
     DataFile,
@@ -49,10 +50,10 @@ T = TypeVar("T", TableEntry, View, Macro)
 class LocalReader:
     """Base plus local changes: what a transaction's own reads see."""
 
-    def __init__(self, base: SnapshotReader, data_path: str) -> None:
+    def __init__(self, base: SnapshotReader, facts: LakeFacts) -> None:
         self.base = base
         self.changes = LocalChanges()
-        self._data_path = data_path
+        self._facts = facts
         # Data as it was when it was looked at: what is deleted from it was decided then.
         self._shown_files: defaultdict[int, dict[int, DataFile]] = defaultdict(dict)
         self._shown_rows: defaultdict[int, set[int]] = defaultdict(set)
@@ -76,7 +77,7 @@ class LocalReader:
         return required_schema(self, name)
 
     def location(self, schema: Schema, path: StoredPath) -> str:
-        return path.under(schema.path.under(self._data_path))
+        return path.under(schema.path.under(self._facts.data_path))
 
     # --- tables and views ---
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from sqlalchemy import Connection
@@ -168,7 +169,8 @@ class SnapshotReader:
             )
             if found is None:
                 return None
-            self._tables[wanted.folded] = found
+            mark = self._facts.mark_of(found.location)
+            self._tables[wanted.folded] = replace(found, mark=mark)
         return self._tables[wanted.folded]
 
     def views(self, schema: str) -> list[View]:

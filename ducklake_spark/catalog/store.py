@@ -26,18 +26,33 @@ from ducklake_spark.errors import (
 )
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.changes import Change, ChangeKind, format_changes
+from ducklake_spark.spec.file_names import mark_of
 from ducklake_spark.spec.names import is_storable
 from ducklake_spark.spec.paths import as_directory, canonical, is_remote
 
 _CREATED_BY = "dbt-ducklake"
+_FIRST_SCHEMA_ID = 0
+_s = tables.schema.c
+_LAKE_ID = select(_s.schema_uuid).where(_s.schema_id == _FIRST_SCHEMA_ID).limit(1)
 
 
 @dataclass(frozen=True, slots=True)
 class LakeFacts:
-    """What the catalog says of the lake as a whole. `data_path` is complete, for our own use."""
+    """What the catalog says of the lake as a whole. `data_path` is complete, for our own use.
+
+    `lake_id` is the UUID of the schema that each lake begins with. It is None once DuckDB has
+    dropped that schema and its snapshots have expired.
+    """
 
     data_path: str
     encrypted: bool
+    lake_id: uuid.UUID | None
+
+    def mark_of(self, location: str) -> str:
+        """Return the key that marks the files of a table (spec.file_names)."""
+        if not location.startswith(self.data_path):
+            return ""  # no file outside the data path is ever taken for an orphan
+        return mark_of(self.lake_id, location.removeprefix(self.data_path))
 
 
 class Store:
@@ -210,7 +225,7 @@ def _insert_first_rows(store: Store, connection: Connection, data_path: str) -> 
     )
     connection.execute(
         insert(tables.schema).values(
-            schema_id=0,
+            schema_id=_FIRST_SCHEMA_ID,
             schema_uuid=uuid.uuid4(),
             begin_snapshot=0,
             schema_name="main",
@@ -225,6 +240,7 @@ def _read_facts(store: Store, given: str | None, override: bool) -> LakeFacts:
     m = tables.metadata_table.c
     with store.reading() as connection:
         rows = connection.execute(select(m.key, m.value).where(m.scope.is_(None))).all()
+        lake_id = connection.execute(_LAKE_ID).scalar()
     settings = {row.key: row.value for row in rows}
     _check_version(store, settings.get("version"))
     stored = settings.get("data_path")
@@ -245,7 +261,7 @@ def _read_facts(store: Store, given: str | None, override: bool) -> LakeFacts:
             "value of data_path in the catalog's table ducklake_metadata.",
         )
     path = given if given is not None and override else stored
-    return LakeFacts(complete_data_path(path), settings.get("encrypted") == "true")
+    return LakeFacts(complete_data_path(path), settings.get("encrypted") == "true", lake_id)
 
 
 def _check_version(store: Store, version: str | None) -> None:

@@ -41,9 +41,8 @@ class Transaction(Definer):
         note: CommitNote,
         settings: CommitSettings,
     ) -> None:
-        super().__init__(base, facts.data_path)
+        super().__init__(base, facts)
         self._store = store
-        self._facts = facts
         self._note = note
         self._settings = settings
         self._commit = CommitState()

@@ -35,7 +35,7 @@ def end_files(tx: Transaction, table: Table, files: Sequence[DataFile]) -> None:
         gone = pa.array(file.inlined_deletes, pa.int64())
         every = pa.array(range(file.record_count), pa.int64())
         rest = every.filter(pc.invert(pc.is_in(every, value_set=gone)))
-        return file.id, stage_delete(table.location, file, rest, tx.snapshot.id + 1)
+        return file.id, stage_delete(table, file, rest, tx.snapshot.id + 1)
 
     tx.end_files(table.name, [file.id for file in files if not file.inlined_deletes])
     with files_of(table.name), ThreadPoolExecutor(_THREADS) as pool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ducklake_spark.catalog import Catalog
 from ducklake_spark.errors import PartlyDoneError
-from ducklake_spark.maintain.cleanup import cleanup_old_files
+from ducklake_spark.maintain.cleanup import DELETE, cleanup_old_files
 from ducklake_spark.maintain.compacting import CompactedFile
 from ducklake_spark.maintain.expire import expire_snapshots
 from ducklake_spark.maintain.flush import FlushedTable, flush_inlined_data
@@ -70,7 +70,8 @@ def _steps(
     if options.get("auto_compact", "true") == "true":
         removals.append(delete_orphaned_files)
     for remove in removals:
-        yield CheckpointStep(remove.__name__, len(remove(catalog, dry_run=dry_run)), "files")
+        removed = [row for row in remove(catalog, dry_run=dry_run) if row.action == DELETE]
+        yield CheckpointStep(remove.__name__, len(removed), "files")
 
 
 def _counted(name: str, unit: str, rows: Sequence[CompactedFile | FlushedTable]) -> CheckpointStep:

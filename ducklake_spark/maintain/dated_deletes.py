@@ -52,7 +52,7 @@ def _staged(
     end_snapshot: int | None = None,
     replaces: tuple[DeleteFile, ...] = (),
 ) -> HistoricDeletes:
-    staged = stage_history(table.location, path, deletes)
+    staged = stage_history(table, path, deletes)
     written.append(staged.path)
     return HistoricDeletes(
         path=staged.path,

@@ -8,7 +8,7 @@ from functools import partial
 
 from ducklake_spark.catalog import Catalog
 from ducklake_spark.catalog.inventory import TableFiles
-from ducklake_spark.maintain.cleanup import age_limit
+from ducklake_spark.maintain.cleanup import DELETE, age_limit
 from ducklake_spark.maintain.data_file_faults import data_file_faults
 from ducklake_spark.maintain.delete_file_faults import delete_file_faults
 from ducklake_spark.maintain.file_fault import MISSING, FileFault
@@ -62,13 +62,18 @@ def _still_there(
 
 
 def _orphans(catalog: Catalog) -> Iterator[Fault]:
-    """Files that no row mentions, and that are too old to wait for a commit."""
-    for file in orphaned_files(catalog, age_limit(catalog, None, cleanup_all=False)):
-        yield Fault(
-            Severity.WARNING,
-            "orphaned-file",
-            "the lake",
-            f"{file.path} of {file.size_bytes:,} bytes is in the data path, and no snapshot "
-            "knows it: a writer that was stopped left it.",
-            "CALL lake.delete_orphaned_files() removes it.",
-        )
+    """Report files of stopped writers: no row mentions them, and they are too old for a commit."""
+    limit = age_limit(catalog, None, cleanup_all=False)
+    for file in orphaned_files(catalog, limit, exclusive_data_path=True):
+        if file.action == DELETE and not file.path.endswith("/"):
+            yield Fault(
+                Severity.WARNING,
+                "orphaned-file",
+                "the lake",
+                f"{file.path} of {file.size_bytes:,} bytes is in the data path, and no snapshot "
+                "of this lake knows it: a writer that was stopped left it, or another lake uses "
+                "the same folder.",
+                "CALL lake.delete_orphaned_files() removes it if this package wrote it for this "
+                "lake. If no other lake uses the data path, add exclusive_data_path => true to "
+                "remove the files of DuckDB too.",
+            )

@@ -163,7 +163,10 @@ class TableEntry:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table's definition. `location` is the directory its relative file paths start from."""
+    """A table's definition. `location` is the directory its relative file paths start from.
+
+    `mark` is the key that marks the names of new files (spec.file_names).
+    """
 
     id: int
     uuid: uuid.UUID
@@ -176,6 +179,7 @@ class Table:
     sort: SortOrder | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     begin_snapshot: int | None = None
+    mark: str = ""
 
     @property
     def comment(self) -> str | None:

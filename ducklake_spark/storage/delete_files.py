@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ducklake_spark.errors import CatalogDamagedError, UnsupportedFeatureError
-from ducklake_spark.spec.model import DataFile, DeleteFile
-from ducklake_spark.spec.names import uuid7
+from ducklake_spark.spec.file_names import marked_uuid
+from ducklake_spark.spec.model import DataFile, DeleteFile, Table
 from ducklake_spark.spec.paths import StoredPath
 from ducklake_spark.storage.failures import reaching
 from ducklake_spark.storage.filesystem import locate, make_parent
@@ -34,11 +34,12 @@ _WITH_SNAPSHOTS = _PLAIN.append(_field(SNAPSHOT_COLUMN, pa.int64(), 2147483539))
 class StagedDeleteFile:
     """A delete file that is written and waits for its commit.
 
-    With a `snapshot_id` it holds, besides positions of earlier commits, those of this one under
-    that id, and is written anew should the commit get another id.
+    `mark` is the one of its table. With a `snapshot_id` it holds, besides positions of earlier
+    commits, those of this one under that id, and is written anew should the commit get another id.
     """
 
     location: str
+    mark: str
     path: StoredPath
     data_file_path: str
     delete_count: int
@@ -52,17 +53,19 @@ class StagedDeleteFile:
         column = table[SNAPSHOT_COLUMN]
         mine = pc.equal(column, self.snapshot_id)
         column = pc.if_else(mine, pa.scalar(snapshot_id, pa.int64()), column)
-        written = _write(self.location, self.data_file_path, table["pos"], column)
+        place = self.location, self.mark
+        written = _write(place, self.data_file_path, table["pos"], column)
         return replace(written, snapshot_id=snapshot_id)
 
 
 def stage_delete(
-    location: str, file: DataFile, positions: Iterable[int] | pa.Array, commit_snapshot: int
+    table: Table, file: DataFile, positions: Iterable[int] | pa.Array, commit_snapshot: int
 ) -> StagedDeleteFile:
     """Write the positions to delete from a data file, with those deleted from it before.
 
     `commit_snapshot` is the snapshot this commit will probably make.
     """
+    place = table.location, table.mark
     new = positions if isinstance(positions, pa.Array) else pa.array(positions, pa.int64())
     old = file.delete_file
     if file.further_deletes:
@@ -71,26 +74,26 @@ def stage_delete(
             hint="Rewrite the table's data files with DuckDB (ducklake_rewrite_data_files).",
         )
     if old is None:
-        return _write(location, file.path, pc.unique(new), None)
+        return _write(place, file.path, pc.unique(new), None)
     known, snapshots = read_history(old)
     if old.partial_max is None and old.begin_snapshot >= commit_snapshot:
         # Both deletes are of this transaction: one snapshot, no need to tell them apart.
         together = pa.chunked_array([*known.chunks, new])
-        return _write(location, file.path, pc.unique(together), None)
+        return _write(place, file.path, pc.unique(together), None)
     fresh = pc.unique(new.filter(pc.invert(pc.is_in(new, value_set=known.combine_chunks()))))
     together = pa.chunked_array([*known.chunks, fresh])
     stamps = pa.repeat(pa.scalar(commit_snapshot, pa.int64()), len(fresh))
     marked = pa.chunked_array([*snapshots.chunks, stamps])
-    return replace(_write(location, file.path, together, marked), snapshot_id=commit_snapshot)
+    return replace(_write(place, file.path, together, marked), snapshot_id=commit_snapshot)
 
 
 def stage_history(
-    location: str, data_file_path: str, deletes: Mapping[int, int]
+    table: Table, data_file_path: str, deletes: Mapping[int, int]
 ) -> StagedDeleteFile:
     """Write the positions deleted from a data file with the snapshot that deleted each."""
     positions = pa.array(deletes.keys(), pa.int64())
     snapshots = pa.chunked_array([pa.array(deletes.values(), pa.int64())])
-    return _write(location, data_file_path, positions, snapshots)
+    return _write((table.location, table.mark), data_file_path, positions, snapshots)
 
 
 def read_history(file: DeleteFile) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
@@ -123,11 +126,12 @@ def _read(path: str) -> pa.Table:
 
 
 def _write(
-    location: str,
+    place: tuple[str, str],
     data_file_path: str,
     positions: pa.Array | pa.ChunkedArray,
     snapshots: pa.ChunkedArray | None,
 ) -> StagedDeleteFile:
+    location, mark = place
     order = pc.sort_indices(positions)  # readers demand strictly increasing positions (rule 10)
     paths = pa.repeat(pa.scalar(data_file_path), len(positions))
     columns = [paths, positions.take(order)]
@@ -135,7 +139,7 @@ def _write(
     if snapshots is not None:
         columns.append(snapshots.take(order))
         schema = _WITH_SNAPSHOTS
-    stored = StoredPath(f"ducklake-{uuid7()}-delete.parquet")
+    stored = StoredPath(f"ducklake-{marked_uuid(mark)}-delete.parquet")
     table = pa.Table.from_arrays(columns, schema=schema)
     with reaching(stored.under(location), "written"):
         file_system, inner = locate(stored.under(location))
@@ -145,6 +149,7 @@ def _write(
         footer_size = footer_size_of(file_system, inner)
     return StagedDeleteFile(
         location=location,
+        mark=mark,
         path=stored,
         data_file_path=data_file_path,
         delete_count=len(positions),

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import cache
+from pathlib import Path
 
 from pyarrow import fs
 
+from ducklake_spark.spec.file_names import staged_at
 from ducklake_spark.spec.paths import is_remote, local_path
 from ducklake_spark.storage.failures import reaching
 
@@ -17,6 +21,8 @@ _WILDCARD = re.compile(r"[*?[]")
 _PART = re.compile(r"\*\*/|\[[^]/]+\]|.", re.DOTALL)
 # Hadoop's names for stores that PyArrow knows under one.
 _ARROW_SCHEMES = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "az": "abfss", "abfs": "abfss"}
+
+_NOT_EMPTY_OR_GONE = {errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT, errno.ENOTDIR}
 
 
 def locate(path: str) -> tuple[fs.FileSystem, str]:
@@ -115,18 +121,50 @@ def remove_files(paths: Iterable[str]) -> None:
     """Remove files that nothing refers to.
 
     One that cannot be removed is a matter for the log: the caller is on its way to tell of a commit
-    that landed, or of an error.
+    that landed, or of an error. A staging folder goes with its last file.
     """
-    for path in paths:
+    removed = list(paths)
+    folders = sorted({folder for path in removed if (folder := staging_folder_of(path))})
+    steps: list[tuple[str, Callable[[str], None]]] = [(path, remove_file) for path in removed]
+    steps += [(folder, remove_empty_folder) for folder in folders]
+    for path, remove in steps:
         try:
-            remove_file(path)
+            remove(path)
         except Exception as error:  # noqa: BLE001 - whatever a store's client raises
             _log.warning("%s is of no use any more and could not be removed: %s", path, error)
 
 
+def staging_folder_of(path: str) -> str | None:
+    """Return the folder of a file, with a trailing slash, if it is a staging folder."""
+    folder = path.rpartition("/")[0]
+    return f"{folder}/" if staged_at(folder) is not None else None
+
+
+def remove_empty_folder(folder: str) -> None:
+    """Remove a folder without files; do nothing if it has any, or is gone.
+
+    An object store has a folder only as an empty object, which PyArrow makes when it deletes the
+    last file. PyArrow removes that object only together with all files below it, so on an object
+    store this function accepts only folders that no other writer uses.
+    """
+    file_system, inner = locate(folder.rstrip("/"))
+    with reaching(folder, "removed"):
+        if not isinstance(file_system, fs.LocalFileSystem):
+            found = file_system.get_file_info(inner)
+            if found.type == fs.FileType.Directory and not list_files(folder):
+                file_system.delete_dir(inner)
+            return
+        try:
+            Path(inner).rmdir()  # fails if the folder holds anything
+        except OSError as error:
+            if error.errno not in _NOT_EMPTY_OR_GONE:
+                raise
+
+
 def _remove(file_system: fs.FileSystem, path: str) -> None:
     if file_system.get_file_info(path).type == fs.FileType.File:
-        file_system.delete_file(path)
+        with suppress(FileNotFoundError):  # another client removed it in between
+            file_system.delete_file(path)
 
 
 def move_file(source: str, target: str) -> None:

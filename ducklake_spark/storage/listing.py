@@ -28,32 +28,57 @@ class ListedFile:
     modified: datetime.datetime
 
 
-def list_below(folder: str) -> Iterator[ListedFile]:
-    """All files below a folder. Links are neither followed nor told of."""
+@dataclass(frozen=True, slots=True)
+class ListedFolder:
+    """A folder by its complete path with a trailing slash.
+
+    `modified` is None on an object store. `holds_links`: besides files and folders it holds links
+    or devices, so it is not empty without its files.
+    """
+
+    path: str
+    modified: datetime.datetime | None
+    holds_links: bool = False
+
+
+Listed = ListedFile | ListedFolder
+
+
+def list_below(folder: str) -> Iterator[Listed]:
+    """List all files and folders below a folder. Links are neither followed nor listed."""
     return _remote_files(folder) if is_remote(folder) else _local_files(Path(canonical(folder)))
 
 
-def _remote_files(folder: str) -> Iterator[ListedFile]:
+def _remote_files(folder: str) -> Iterator[Listed]:
     file_system, inner = locate(folder)
     root = inner.rstrip("/") + "/"
     selector = fs.FileSelector(root, recursive=True, allow_not_found=True)
     with reaching(folder, "listed"):
         found = file_system.get_file_info(selector)
     for info in found:
+        path = folder.rstrip("/") + "/" + info.path.removeprefix(root)
         if info.type == fs.FileType.File:
-            path = folder.rstrip("/") + "/" + info.path.removeprefix(root)
             yield ListedFile(path, info.size, info.mtime)
+        elif info.type == fs.FileType.Directory:
+            yield ListedFolder(f"{path}/", None)
 
 
-def _local_files(folder: Path) -> Iterator[ListedFile]:
-    for parent, _, names in os.walk(folder):  # which does not follow links
+def _local_files(folder: Path) -> Iterator[Listed]:
+    for parent, folders, names in os.walk(folder):  # which does not follow links
+        links = any(Path(parent, name).is_symlink() for name in folders)
         for name in names:
             path = Path(parent, name)
             if path.is_symlink() or not path.is_file():
+                links = True
                 continue
             found = path.stat()
-            modified = datetime.datetime.fromtimestamp(found.st_mtime, datetime.UTC)
-            yield ListedFile(str(path), found.st_size, modified)
+            yield ListedFile(str(path), found.st_size, _moment(found.st_mtime))
+        if parent != str(folder):
+            yield ListedFolder(f"{parent}/", _moment(Path(parent).stat().st_mtime), links)
+
+
+def _moment(seconds: float) -> datetime.datetime:
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC)
 
 
 def missing_files(paths: Iterable[str]) -> list[str]:

@@ -55,7 +55,7 @@ def delete_places(
 
     def stage(at: int) -> tuple[int, StagedDeleteFile]:
         positions = found[at]
-        return files[at].id, stage_delete(table.location, files[at], positions, tx.snapshot.id + 1)
+        return files[at].id, stage_delete(table, files[at], positions, tx.snapshot.id + 1)
 
     with files_of(table.name), ThreadPoolExecutor(_THREADS) as pool:
         staged = dict(pool.map(stage, (at for at in found if at not in whole)))

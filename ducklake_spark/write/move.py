@@ -19,8 +19,9 @@ from pyspark.sql import types as T
 from ducklake_spark.errors import ConfigError
 from ducklake_spark.scan import ROW_ID, SNAPSHOT_ID, STORED
 from ducklake_spark.scan.types import FIELD_ID, encoded
+from ducklake_spark.spec.file_names import marked_uuid
 from ducklake_spark.spec.model import Column, NewDataFile, Table
-from ducklake_spark.spec.names import backticked, fold, uuid7
+from ducklake_spark.spec.names import backticked, fold
 from ducklake_spark.spec.paths import StoredPath
 from ducklake_spark.storage.failures import files_of
 from ducklake_spark.storage.filesystem import list_files, move_file, remove_files, remove_tree
@@ -48,7 +49,7 @@ def stage_moved(
     The frame has the columns given, ROW_ID, TARGET, and SNAPSHOT_ID where the files shall have it;
     its session must write field ids.
     """
-    folder = f"ducklake-{uuid7()}/"
+    folder = f"ducklake-{marked_uuid(table.mark)}/"
     lineage = [name for name in STORED if name in frame.columns]
     values = [encoded(F.col(backticked(c.name)), c).alias(c.name) for c in columns]
     rows = _in_order(frame, table, columns, len(directories)).select(*values, *lineage, TARGET)
@@ -139,7 +140,7 @@ def _described(
 ) -> dict[int, NewDataFile]:
     """The files at their places."""
     places = {
-        path: StoredPath(f"{directories[target]}ducklake-{uuid7()}.parquet")
+        path: StoredPath(f"{directories[target]}ducklake-{marked_uuid(table.mark)}.parquet")
         for path, target in found.items()
     }
 

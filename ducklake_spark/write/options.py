@@ -23,6 +23,9 @@ def writer_options(options: Mapping[str, str]) -> dict[str, str]:
         "compression": codec,
         # A marker file would look like one of ours to nobody, and like litter to everybody.
         "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+        # Without this, Hadoop leaves a hidden .crc file beside each file on a local file system.
+        "fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+        "fs.file.impl.disable.cache": "true",
     }
     level = options.get("parquet_compression_level")
     if level is not None and codec == "zstd":

@@ -20,8 +20,9 @@ from ducklake_spark.files import truncate
 from ducklake_spark.files.mapping import mapping_of
 from ducklake_spark.scan import ROW_ID
 from ducklake_spark.scan.types import encoded
+from ducklake_spark.spec.file_names import marked_uuid
 from ducklake_spark.spec.model import NameMapping, NewDataFile, Table
-from ducklake_spark.spec.names import backticked, uuid7
+from ducklake_spark.spec.names import backticked
 from ducklake_spark.spec.paths import StoredPath, is_remote
 from ducklake_spark.spec.types import FLOATS
 from ducklake_spark.storage.failures import files_of
@@ -121,7 +122,7 @@ def stage(
     rows, partition_columns = laid_out(rows, table, options)
     values = [encoded(F.col(backticked(c.name)), c).alias(c.name) for c in table.columns]
     rows = rows.select(*values, *kept, *partition_columns)
-    name = f"ducklake-{uuid7()}/"
+    name = f"ducklake-{marked_uuid(table.mark)}/"
     folder = table.location + name
     try:
         if with_row_ids:
@@ -175,7 +176,7 @@ def _moved(
     """The files in the directories of their partitions."""
     folders = (partition_folder(table, file.partition_values, options) for file in files)
     moved = [
-        replace(file, path=StoredPath(f"{folder}ducklake-{uuid7()}.parquet"))
+        replace(file, path=StoredPath(f"{folder}ducklake-{marked_uuid(table.mark)}.parquet"))
         for file, folder in zip(files, folders, strict=True)
     ]
 

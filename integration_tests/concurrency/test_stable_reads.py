@@ -84,7 +84,7 @@ def staged(tx: Transaction, which: int, position: int) -> Callable[[], None]:
     """Write a delete file for one of the data files; returns what registers it."""
     table = tx.table("s.t")
     file = sorted(tx.files(table), key=lambda file: file.row_id_start or 0)[which]
-    delete = stage_delete(table.location, file, [position], tx.snapshot.id + 1)
+    delete = stage_delete(table, file, [position], tx.snapshot.id + 1)
     return lambda: tx.delete_rows("s.t", {file.id: delete})
 
 

@@ -7,14 +7,17 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ducklake_spark.catalog import Catalog, Field
 from ducklake_spark.errors import ConfigError
 from ducklake_spark.maintain import cleanup_old_files, delete_orphaned_files, expire_snapshots
+from ducklake_spark.spec.file_names import marked_uuid
+from ducklake_spark.spec.names import uuid7
 from support.lakes import LakeAddress
-from support.oracle import Oracle
+from support.oracle import Oracle, duck_runs
 from support.parquet import append
 from support.shared_duck import SharedDuck
 
@@ -57,7 +60,8 @@ def _aged(path: Path, days: float) -> Path:
 
 
 def _orphans(catalog: Catalog, **arguments: object) -> list[str]:
-    return sorted(row.path for row in delete_orphaned_files(catalog, **arguments))  # type: ignore[arg-type]
+    rows = delete_orphaned_files(catalog, **arguments)  # type: ignore[arg-type]
+    return sorted(row.path for row in rows if row.action == "delete")
 
 
 # --- scheduled files ---
@@ -136,24 +140,176 @@ def test_no_link_leads_out(sqlite: LakeAddress, tmp_path: Path) -> None:
 
 def test_orphans_go_by_their_age(lake: LakeAddress) -> None:
     with _with_rows(lake) as catalog:
-        data = Path(lake.data_path)
-        old = _aged(data / "main/t/ducklake-lost/part-0.parquet", 3)
-        checksum = _aged(data / "main/t/ducklake-lost/.part-0.parquet.crc", 3)
-        puffin = _aged(data / "main/gone/x-delete.puffin", 30)
-        young = _aged(data / "main/t/ducklake-of-a-writer/part-0.parquet", 1)
-        note = _aged(data / "main/t/notes.txt", 30)
-        expected = sorted(map(str, (old, puffin)))
-        assert _orphans(catalog, dry_run=True) == expected
+        mark = catalog.at().table("t").mark
+        table = Path(lake.data_path, "main/t")
+        staged, running = (table / f"ducklake-{marked_uuid(mark)}" for _ in range(2))
+        old = _aged(staged / "part-0.parquet", 3)
+        checksum = _aged(staged / ".part-0.parquet.crc", 3)
+        attempt = _aged(staged / "_temporary/0/part-1", 3)
+        young = _aged(running / "part-0.parquet", 1)
+        note = _aged(table / "notes.txt", 30)
+        for folder in (attempt.parent, attempt.parent.parent, staged):
+            _aged(folder, 3)
+        expected = sorted(map(str, (old, checksum, attempt)))
+        expected += [f"{f}/" for f in (staged, attempt.parent.parent, attempt.parent)]
+        assert _orphans(catalog, dry_run=True) == sorted(expected)
         assert old.exists()
         assert _orphans(catalog, older_than="12 hours", dry_run=True) == sorted(
             [*expected, str(young)]
         )
-        assert _orphans(catalog) == expected
-        there = [path.exists() for path in (old, checksum, puffin, young, note)]
-        assert there == [False, False, False, True, True]
-        assert _orphans(catalog, cleanup_all=True) == [str(young)]
+        assert _orphans(catalog) == sorted(expected)
+        assert [path.exists() for path in (staged, young, note)] == [False, True, True]
+        assert _orphans(catalog, cleanup_all=True) == [f"{running}/", str(young)]
     with Oracle(lake) as duck:
         assert duck.rows("FROM t") == [(1,)]
+
+
+def _live_files(lake: LakeAddress) -> list[str]:
+    """All data files that the lake has, long since written."""
+    with lake.open() as catalog:
+        files = sorted(catalog.named_files())
+    for path in files:
+        _aged(Path(path), 30)
+    return files
+
+
+def _kept(catalog: Catalog, **arguments: Any) -> dict[str, str]:
+    """Carry out the removal, and return the action for each file."""
+    planned = delete_orphaned_files(catalog, dry_run=True, cleanup_all=True, **arguments)
+    done = delete_orphaned_files(catalog, cleanup_all=True, **arguments)
+    assert done == planned
+    return {row.path: row.action for row in done}
+
+
+def test_files_of_a_nested_lake_stay(sqlite: LakeAddress) -> None:
+    """The default data path of a DuckDB catalog is a folder beside it."""
+    with _with_rows(sqlite) as catalog:
+        inner = LakeAddress(
+            "duckdb",
+            f"{sqlite.data_path}inner.ducklake",
+            f"{sqlite.data_path}inner.ducklake.files/",
+        )
+        _with_rows(inner).close()
+        duck_runs(inner, "CREATE TABLE u AS SELECT range AS id FROM range(100)")
+        theirs = _live_files(inner)
+        for exclusive in (False, True):
+            found = _kept(catalog, exclusive_data_path=exclusive)
+            assert found == dict.fromkeys(theirs, "keep: unknown")
+    with Oracle(inner) as duck:
+        assert duck.rows("FROM t") == [(1,)]
+        assert duck.value("SELECT count(*) FROM u") == 100
+
+
+def test_files_of_another_lake_in_the_same_folders_stay(make_lake: MakeLake) -> None:
+    first, second = make_lake("sqlite"), make_lake("duckdb")
+    second = LakeAddress(second.kind, second.catalog, first.data_path)
+    with _with_rows(first) as catalog:
+        _with_rows(second).close()
+        duck_runs(second, "CREATE TABLE u AS SELECT range AS id FROM range(100)",
+                  "INSERT INTO t SELECT range + 2 FROM range(99)")  # fmt: skip
+        theirs = _live_files(second)
+        assert _kept(catalog) == dict.fromkeys(theirs, "keep: unknown")
+    with Oracle(second) as duck:
+        assert duck.rows("SELECT count(*), sum(id) FROM t") == [(100, 5050)]
+        assert duck.value("SELECT count(*) FROM u") == 100
+
+
+def test_parquet_files_of_users_and_copies_of_ours_stay(sqlite: LakeAddress) -> None:
+    with _with_rows(sqlite) as catalog:
+        (ours,) = (Path(path) for path in catalog.named_files())
+        table = Path(sqlite.data_path, "main/t")
+        kept = [
+            _aged(path, 30)
+            for path in (
+                table / "export.parquet",
+                table / "copies" / ours.name,
+                table.parent / "t_backup" / ours.name,
+                Path(sqlite.data_path, "raw/2024/part-0.parquet"),
+                Path(sqlite.data_path, f"ducklake-{uuid7()}.parquet"),
+            )
+        ]
+        for exclusive in (False, True):
+            found = _kept(catalog, exclusive_data_path=exclusive)
+            assert found == {str(path): "keep: unknown" for path in kept}
+        assert all(path.exists() for path in kept)
+
+
+def test_files_of_a_stopped_duckdb_go_if_no_other_lake_uses_the_data_path(
+    sqlite: LakeAddress,
+) -> None:
+    """Their names do not tell which lake DuckDB wrote them for."""
+    with _with_rows(sqlite) as catalog:
+        table = Path(sqlite.data_path, "main/t")
+        lost = [
+            _aged(path, 30)
+            for path in (
+                table / f"ducklake-{uuid7()}.parquet",
+                table / f"ducklake-{uuid7()}-delete.parquet",
+                table / f"ducklake-{uuid7()}-delete.puffin",
+                table / "k=1/s=a%20b" / f"ducklake-{uuid7()}.parquet",
+                table / f"ducklake-{uuid7()}" / "part-0.parquet",
+            )
+        ]
+        assert _kept(catalog) == {str(path): "keep: unknown" for path in lost}
+        found = _kept(catalog, exclusive_data_path=True)
+        folders = [lost[3].parent, lost[3].parent.parent, lost[4].parent]
+        assert found == dict.fromkeys([*map(str, lost), *(f"{f}/" for f in folders)], "delete")
+        assert sorted(map(str, table.iterdir())) == sorted(catalog.named_files())
+
+
+def test_empty_folders_go_if_they_are_the_lakes(sqlite: LakeAddress) -> None:
+    with _with_rows(sqlite) as catalog:
+        table = Path(sqlite.data_path, "main/t")
+        ours = [table / "k=1/j=2", table / "k=1", table / f"ducklake-{marked_uuid(_mark(catalog))}"]
+        others = [Path(sqlite.data_path, name) for name in ("inbox", "main/new", "main/t/other")]
+        linked = table / "k=2"
+        for folder in (*reversed(ours), *others, linked):
+            folder.mkdir()
+        (linked / "link").symlink_to(others[0])
+        assert delete_orphaned_files(catalog) == []
+        assert _kept(catalog) == dict.fromkeys((f"{path}/" for path in ours), "delete")
+        assert all(path.exists() for path in (*others, linked))
+        assert not any(path.exists() for path in ours)
+
+
+def _mark(catalog: Catalog) -> str:
+    return catalog.at().table("t").mark
+
+
+def test_checksums_beside_files_of_the_lake_go(sqlite: LakeAddress) -> None:
+    """Hadoop wrote them beside the files of earlier versions."""
+    with _with_rows(sqlite) as catalog:
+        (ours,) = (Path(path) for path in catalog.named_files())
+        checksum = _aged(ours.with_name(f".{ours.name}.crc"), 30)
+        theirs = _aged(ours.with_name(".export.parquet.crc"), 30)
+        assert _kept(catalog) == {str(checksum): "delete"}
+        assert theirs.exists()
+        assert ours.exists()
+
+
+def test_folders_go_with_their_last_file(sqlite: LakeAddress) -> None:
+    catalog, path = _replaced(sqlite)
+    with catalog, catalog.transaction() as tx:
+        tx.drop_table("t")
+    with catalog:
+        expire_snapshots(catalog, older_than="0s")
+        theirs = Path(sqlite.data_path, "main/kept")
+        theirs.mkdir()
+        cleanup_old_files(catalog, cleanup_all=True)
+        assert not path.parent.exists()
+        assert theirs.exists()
+
+
+def test_a_folder_that_changed_of_late_stays(sqlite: LakeAddress) -> None:
+    """Another writer may have made it a moment ago, and not yet the file in it."""
+    catalog, path = _replaced(sqlite)
+    with catalog:
+        with catalog.transaction() as tx:
+            tx.drop_table("t")
+        expire_snapshots(catalog, older_than="0s")
+        sqlite.sql("UPDATE ducklake_files_scheduled_for_deletion SET schedule_start = '2020-01-01'")
+        assert {row.action for row in cleanup_old_files(catalog)} == {"delete"}
+        assert list(path.parent.iterdir()) == []
 
 
 def test_whatever_a_row_names_is_no_orphan(make_lake: MakeLake, tmp_path: Path) -> None:
@@ -184,8 +340,9 @@ def test_whatever_a_row_names_is_no_orphan(make_lake: MakeLake, tmp_path: Path) 
         )
     for path in data.rglob("*.parquet"):
         _aged(path, 30)
-    lost = _aged(data / "main/t/s=a%20b%2Fc%2520%C3%A9/lost.parquet", 30)
     with lake.open() as catalog:
+        name = f"ducklake-{marked_uuid(_mark(catalog))}.parquet"
+        lost = _aged(data / "main/t/s=a%20b%2Fc%2520%C3%A9" / name, 30)
         assert _orphans(catalog) == [str(lost)]
         assert _orphans(catalog, cleanup_all=True) == []
     with Oracle(lake) as duck:
@@ -212,7 +369,7 @@ def test_a_data_path_that_is_a_link(make_lake: MakeLake, tmp_path: Path) -> None
     lake = LakeAddress(plain.kind, plain.catalog, f"{tmp_path}/linked/")
     catalog, path = _replaced(lake)
     with catalog:
-        lost = _aged(real / "main/t/lost.parquet", 30)
+        lost = _aged(real / f"main/t/ducklake-{marked_uuid(_mark(catalog))}.parquet", 30)
         assert len(_orphans(catalog, cleanup_all=True)) == 1
         assert not lost.exists()
         (row,) = cleanup_old_files(catalog, cleanup_all=True)

@@ -18,6 +18,7 @@ from ducklake_spark.maintain import (
     set_option,
 )
 from ducklake_spark.session import Session
+from ducklake_spark.spec.file_names import marked_uuid
 from support.kills import Operation, dies_at, steps_survived
 from support.lakes import LakeAddress
 from support.shared_duck import SharedDuck
@@ -115,12 +116,15 @@ def test_a_removal_of_orphans_that_is_killed_between_two_files(
 ) -> None:
     _told(shared_lake)
     before = shared_lake.dump()
-    lost = [shared_lake.data_folder / f"main/t/lost-{at:02}.parquet" for at in range(20)]
+    with shared_lake.open() as catalog:
+        mark = catalog.at().table("t").mark
+    folder = shared_lake.data_folder / "main/t"
+    lost = [folder / f"ducklake-{marked_uuid(mark)}.parquet" for _ in range(20)]
     for path in lost:
         path.write_bytes(b"PAR1")
     assert dies_at(shared_lake, lambda c: delete_orphaned_files(c, cleanup_all=True), _NEVER)
     monkeypatch.undo()
-    left = [str(path) for path in lost if path.exists()]
+    left = sorted(str(path) for path in lost if path.exists())
     assert 0 < len(left) < len(lost)
     with shared_lake.open() as catalog:
         removed = delete_orphaned_files(catalog, cleanup_all=True)

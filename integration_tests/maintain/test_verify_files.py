@@ -13,6 +13,7 @@ import pytest
 
 from ducklake_spark.maintain import verify
 from ducklake_spark.spec.faults import Fault, Severity
+from ducklake_spark.spec.names import uuid7
 from support.foreign import append_foreign, without_ids
 from support.lakes import LakeAddress
 from support.shared_duck import SharedDuck
@@ -248,12 +249,13 @@ def test_rows_that_are_deleted_twice_are_found(lake: LakeAddress) -> None:
 
 
 def test_files_that_nobody_knows_are_orphans_once_they_are_old(lake: LakeAddress) -> None:
-    folder = Path(lake.data_path, "main")
-    old, young, other = (folder / name for name in ("old.parquet", "new.parquet", "old.txt"))
+    folder = Path(lake.data_path, "main/events")
+    old, young = (folder / f"ducklake-{uuid7()}.parquet" for _ in range(2))
+    others = [folder / name for name in ("export.parquet", "notes.txt")]
     long_ago = time.time() - 3 * _DAYS
-    for path in (old, young, other):
+    for path in (old, young, *others):
         path.write_bytes(b"whatever")
-    for path in (old, other):
+    for path in (old, *others):
         os.utime(path, (long_ago, long_ago))
     (fault,) = _faults(lake)
     assert (fault.fault, fault.severity) == (_SUPERFLUOUS, Severity.WARNING)

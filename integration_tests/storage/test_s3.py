@@ -18,9 +18,11 @@ from ducklake_spark.maintain import (
     expire_snapshots,
     verify,
 )
+from ducklake_spark.spec.file_names import marked_uuid
 from ducklake_spark.spec.paths import StoredPath
 from ducklake_spark.storage.delete_files import read_delete_file, stage_delete
 from ducklake_spark.storage.filesystem import (
+    is_folder,
     list_files,
     locate,
     move_file,
@@ -88,7 +90,7 @@ def test_a_lake_on_s3_takes_files_and_deletes(bucket: str, tmp_path: Path) -> No
         for position in (1, 2):
             with catalog.transaction() as tx:
                 (file,) = tx.files(tx.table("t"))
-                staged = stage_delete(table.location, file, [position], tx.snapshot.id + 1)
+                staged = stage_delete(table, file, [position], tx.snapshot.id + 1)
                 tx.delete_rows("t", {file.id: staged})
         reader = catalog.at()
         (file,) = reader.files(reader.table("t"))
@@ -113,13 +115,19 @@ def test_upkeep_on_s3(bucket: str, tmp_path: Path) -> None:
                 table = tx.table("t")
                 tx.truncate("t")
                 tx.add_files("t", [describe_file(table.location, path, table.columns)])
-        for beside in ("lake/main/t/lost.parquet", "other/theirs.parquet"):
+        staged = f"main/t/ducklake-{marked_uuid(table.mark)}/"
+        names = [f"{staged}part-0.parquet", "inner.files/main/t/ducklake-two.parquet"]
+        for beside in (*(f"lake/{name}" for name in names), "other/theirs.parquet"):
             file_system, inner = locate(f"s3a://{bucket}/{beside}")
             with file_system.open_output_stream(inner) as out:
                 out.write(b"PAR1")
         assert delete_orphaned_files(catalog) == []
-        (orphan,) = delete_orphaned_files(catalog, cleanup_all=True)
-        assert orphan.path == f"{data_path}main/t/lost.parquet"
+        rows = delete_orphaned_files(catalog, cleanup_all=True)
+        assert {row.path.removeprefix(data_path): row.action for row in rows} == {
+            staged: "delete", names[0]: "delete", names[1]: "keep: unknown"
+        }  # fmt: skip
+        # Not even the empty object is left that stands for a folder.
+        assert not is_folder(data_path + staged)
         expire_snapshots(catalog, older_than="0s")
         (cleaned,) = cleanup_old_files(catalog, cleanup_all=True)
         assert (cleaned.path, cleaned.action) == (

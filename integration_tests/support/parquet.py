@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ducklake_spark.catalog import Transaction
+from ducklake_spark.spec.file_names import marked_uuid
 from ducklake_spark.spec.model import Column, DataFile, Table
-from ducklake_spark.spec.names import uuid7
 from ducklake_spark.spec.paths import StoredPath
 from ducklake_spark.storage.delete_files import stage_delete
 from ducklake_spark.storage.footers import describe_file
@@ -83,7 +83,7 @@ def append(
         data = rows.cast(schema)
     else:
         data = pa.Table.from_pylist([dict(row) for row in rows], schema=schema)
-    stored = StoredPath(f"ours-{uuid7()}.parquet")
+    stored = StoredPath(f"ducklake-{marked_uuid(table.mark)}.parquet")
     Path(table.location).mkdir(parents=True, exist_ok=True)
     pq.write_table(data, stored.under(table.location), **write_options)
     nan = {
@@ -106,5 +106,5 @@ def _partitioned(new: Any, values: Sequence[str | None]) -> Any:
 def delete_positions(tx: Transaction, name: str, file: DataFile, positions: Sequence[int]) -> None:
     """Delete rows of one data file by their positions in it."""
     table = tx.table(name)
-    staged = stage_delete(table.location, file, list(positions), tx.snapshot.id + 1)
+    staged = stage_delete(table, file, list(positions), tx.snapshot.id + 1)
     tx.delete_rows(name, {file.id: staged})
