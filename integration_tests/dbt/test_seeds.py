@@ -119,3 +119,30 @@ class TestSeedThatChanges:
         write_file("id,share,note\n1,1.5,x\n", project.project_root, "seeds", "grown.csv")
         run_dbt(["seed"])
         assert project.run_sql("select * from {schema}.grown", fetch="all") == [(1, 1.5, "x")]
+
+
+class TestNumbersInOddSpellings:
+    """A seed holds the number that its file spells out, or dbt raises an error."""
+
+    @pytest.fixture(scope="class")
+    def seeds(self) -> dict[str, str]:
+        numbers = "whole,typed,large,mixed\n1e3,1e3,9223372036854775808,NaN\n"
+        numbers += '1.0, 7 ,1E+30,1\n"1,000",-0,1,inf\n'
+        return {"numbers.csv": numbers}
+
+    @pytest.fixture(scope="class")
+    def project_config_update(self) -> dict[str, Any]:
+        return {"seeds": {"+column_types": {"typed": "int"}}}
+
+    def test_rows(self, project: Any) -> None:
+        for _ in range(2):
+            run_dbt(["seed"])
+            query = "select *, typeof(typed) from {schema}.numbers order by large desc"
+            rows = project.run_sql(query, fetch="all")
+            assert [row[:3] for row in rows] == [
+                (1, 7, 10**30),
+                (1000, 1000, 2**63),
+                (1000, 0, 1),
+            ]
+            assert [str(row[3]) for row in rows] == ["1.0", "nan", "inf"]
+            assert {row[4] for row in rows} == {"int"}

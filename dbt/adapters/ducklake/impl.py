@@ -90,12 +90,9 @@ class DuckLakeAdapter(SQLAdapter):
 
     @classmethod
     def convert_number_type(cls, agate_table: agate.Table, col_idx: int) -> str:
-        import agate
+        from dbt.adapters.ducklake.seeds import number_type
 
-        if not agate_table.rows:  # as --empty leaves them: nothing says that all are whole
-            return "double"
-        decimals = agate_table.aggregate(agate.MaxPrecision(col_idx))
-        return "double" if decimals else "bigint"
+        return number_type(row[col_idx] for row in agate_table.rows)
 
     @classmethod
     def convert_datetime_type(cls, agate_table: agate.Table, col_idx: int) -> str:
@@ -357,11 +354,11 @@ class DuckLakeAdapter(SQLAdapter):
     # --- rows that come from this process ---
 
     @available.parse(lambda *a, **k: "")
-    def seed_view(self, name: str, agate_table: agate.Table) -> str:
-        """Make the rows of a seed known to Spark, as text, under a name."""
+    def seed_view(self, name: str, agate_table: agate.Table, types: dict[str, str]) -> str:
+        """Register the rows of a seed as a temporary view with string columns."""
         from dbt.adapters.ducklake.seeds import seed_frame
 
-        frame = seed_frame(self.handle.lake.session.spark, agate_table)
+        frame = seed_frame(self.handle.lake.session.spark, agate_table, types)
         frame.createOrReplaceTempView(self.quote(name))
         return self.quote(name)
 

@@ -69,5 +69,5 @@
   {%- for name, type in types.items() %}
     cast({{ adapter.quote(name) }} as {{ type }}) as {{ adapter.quote_seed_column(name, quotes) }}{{ ',' if not loop.last }}
   {%- endfor %}
-  from {{ adapter.seed_view(model['alias'] ~ '__dbt_seed', agate_table) }}
+  from {{ adapter.seed_view(model['alias'] ~ '__dbt_seed', agate_table, types) }}
 {%- endmacro %}
