@@ -228,6 +228,9 @@ def _claimed(value: Physical | None, column: Column, count: int) -> ColumnStats:
 
 
 def _without_bounds_of_floats(stats: ColumnStats, table: Table) -> ColumnStats:
-    """Footers know nothing of NaN, and DuckDB finds none beyond bounds: it must not have any."""
+    """Drop the bounds of floats: no footer proves that a file of any writer holds no NaN, and
+    DuckDB finds no NaN beyond bounds."""
     floats = {leaf.id for leaf in table.walk() if leaf.type.name in FLOATS}
-    return replace(stats, min_value=None, max_value=None) if stats.column_id in floats else stats
+    if stats.column_id not in floats:
+        return stats
+    return replace(stats, min_value=None, max_value=None, contains_nan=stats.contains_nan or None)

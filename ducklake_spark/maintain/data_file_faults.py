@@ -151,6 +151,10 @@ def _row_ids(file: DataFile, footer: Footer, next_row_id: int | None) -> Iterato
         )
 
 
+def _has_row_ids(footer: Footer) -> bool:
+    return _ROW_IDS.id in map(field_id, footer.schema)
+
+
 def _snapshots(file: DataFile, footer: Footer) -> Iterator[FileFault]:
     """The rows of a file that several snapshots filled know theirs, and the catalog the span."""
     if file.mapping_id is not None or file.begin_snapshot is None:
@@ -221,7 +225,17 @@ def _is_alike(stored: Primitive | None, data_type: DataType) -> bool:
 
 
 def _statistics(file: DataFile, footer: Footer, leaf: Leaf) -> Iterator[FileFault]:
-    said, real = file.stats[leaf.column.id], leaf_stats(footer.metadata, leaf)
+    by_arrow = (footer.metadata.created_by or "").startswith("parquet-cpp")
+    said = file.stats[leaf.column.id]
+    real = leaf_stats(footer.metadata, leaf, by_arrow=by_arrow and _has_row_ids(footer))
+    if said.contains_nan and by_arrow and _has_bounds(footer, leaf):
+        yield FileFault(
+            "nan-hidden",
+            file.path,
+            f"has NaN in column {leaf.column.name!r} that the bounds in its footer leave out: "
+            "filters such as > do not find these rows.",
+            "Write its rows again: UPDATE the table and SET the column to itself.",
+        )
     problem = _counts(said, real, leaf.column.type) or _bounds(said, real, leaf.column.type)
     if problem is not None:
         yield FileFault(
@@ -244,7 +258,15 @@ def _counts(said: ColumnStats, real: ColumnStats, data_type: DataType) -> str | 
     return None
 
 
+def _has_bounds(footer: Footer, leaf: Leaf) -> bool:
+    groups = map(footer.metadata.row_group, range(footer.metadata.num_row_groups))
+    statistics = [group.column(leaf.index).statistics for group in groups]
+    return any(s is not None and s.has_min_max for s in statistics)
+
+
 def _bounds(said: ColumnStats, real: ColumnStats, data_type: DataType) -> str | None:
+    if said.contains_nan is False and real.contains_nan:
+        return "has NaN, and the catalog says that there is none,"
     if without_usable_bounds(data_type) or said.contains_nan:
         return None
     low, high = (_value(text, data_type) for text in (said.min_value, said.max_value))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,6 +38,9 @@ _STORED_UNIT = {
 # Types whose bounds are not comparable, or which no reader uses (FORMAT 1.14).
 _UNBOUNDED = {"int128", "uint128", "timetz", "interval", "json", "variant", "geometry"}
 
+
+# parquet-mr has counted NaN as the largest value since 1.10; Spark has had that since 2.4.
+_COUNTS_NAN = re.compile(r"parquet-mr version 1\.[1-9]\d\.\d+ \(build [0-9a-f]+\)")
 
 _LINEAGE = ("_ducklake_internal_row_id", "_ducklake_internal_snapshot_id")
 
@@ -80,14 +85,17 @@ def describe_file(
     columns: Sequence[Column],
     *,
     nan_columns: Mapping[int, bool] | None = None,
+    by_arrow: bool = False,
 ) -> NewDataFile:
     """A written Parquet file as a table can take it in.
 
-    Columns are matched by field id where the file has them, by name otherwise. Footers do not
-    know of NaN: `nan_columns` says of float columns, by id, whether there are any.
+    Columns are matched by field id where the file has them, by name otherwise. `nan_columns` says
+    of float columns, by id, whether they hold NaN; without it, and for the other columns, the
+    footer's own word counts (`contains_nan`, which explains `by_arrow`).
     """
     footer = read_footer(path.under(location))
-    return described(path, footer, leaves_of(footer.schema, columns), nan_columns=nan_columns)
+    leaves = leaves_of(footer.schema, columns)
+    return described(path, footer, leaves, nan_columns=nan_columns, by_arrow=by_arrow)
 
 
 def read_footer(path: str) -> Footer:
@@ -115,6 +123,7 @@ def described(
     leaves: Iterable[Leaf],
     *,
     nan_columns: Mapping[int, bool] | None = None,
+    by_arrow: bool = False,
 ) -> NewDataFile:
     """A file whose leaves have found their columns."""
     metadata = footer.metadata
@@ -123,7 +132,7 @@ def described(
         record_count=metadata.num_rows,
         file_size_bytes=footer.file_size_bytes,
         footer_size=footer.footer_size,
-        stats=tuple(leaf_stats(metadata, leaf, nan_columns) for leaf in leaves),
+        stats=tuple(leaf_stats(metadata, leaf, nan_columns, by_arrow=by_arrow) for leaf in leaves),
     )
 
 
@@ -189,28 +198,65 @@ def _match_name(field: pa.Field, columns: Sequence[Column]) -> Column | None:
 
 
 def leaf_stats(
-    metadata: Any, leaf: Leaf, nan_columns: Mapping[int, bool] | None = None
+    metadata: Any,
+    leaf: Leaf,
+    nan_columns: Mapping[int, bool] | None = None,
+    *,
+    by_arrow: bool = False,
 ) -> ColumnStats:
-    """The statistics of a leaf over all row groups; of NaN they know what they are told."""
-    nan_columns = nan_columns or {}
+    """The statistics of a leaf over all row groups."""
     chunks = [metadata.row_group(g).column(leaf.index) for g in range(metadata.num_row_groups)]
     statistics = [chunk.statistics for chunk in chunks]
     values = sum(chunk.num_values for chunk in chunks)
     counted = all(s is not None and s.has_null_count for s in statistics)
     nulls = sum(s.null_count for s in statistics) if counted else None
     low, high = _bounds(statistics, leaf)
+    has_nan = None
+    if leaf.column.type.name in FLOATS:
+        has_nan = (nan_columns or {}).get(leaf.column.id)
+        if has_nan is None:
+            has_nan = contains_nan(metadata, statistics, by_arrow=by_arrow)
+        if has_nan is not False and low is not None and high is not None and low == high:
+            high = None  # DuckDB takes equal bounds for the only value, whatever is said of NaN
     return ColumnStats(
         column_id=leaf.column.id,
         column_size_bytes=sum(chunk.total_compressed_size for chunk in chunks),
         value_count=values - nulls if nulls is not None else None,
         null_count=nulls,
-        min_value=low,
-        max_value=high,
-        contains_nan=nan_columns.get(leaf.column.id) if leaf.column.type.name in FLOATS else None,
+        min_value=_bound_text(low, leaf.column.type),
+        max_value=_bound_text(high, leaf.column.type),
+        contains_nan=has_nan,
     )
 
 
-def _bounds(statistics: Sequence[Any], leaf: Leaf) -> tuple[str | None, str | None]:
+def contains_nan(metadata: Any, statistics: Sequence[Any], *, by_arrow: bool) -> bool | None:
+    """Whether a leaf of floats holds NaN by the statistics of its row groups; None if unknown.
+
+    Spark's writer takes NaN for the largest value. PyArrow and other writers leave NaN out of
+    the bounds, so a footer with bounds proves nothing; but `by_arrow` says that this package
+    wrote the file with PyArrow, which gives no statistics to leaves that hold NaN.
+    """
+    if any(_is_nan(bound) for s in statistics for bound in _raw_bounds(s)):
+        return True
+    if by_arrow:
+        return any(s is None for s in statistics)
+    if not _COUNTS_NAN.match(metadata.created_by or ""):
+        return None
+    known = (s is not None and (s.has_min_max or not s.num_values) for s in statistics)
+    return False if all(known) else None
+
+
+def _raw_bounds(statistics: Any) -> tuple[Any, ...]:
+    has_bounds = statistics is not None and statistics.has_min_max
+    return (statistics.min_raw, statistics.max_raw) if has_bounds else ()
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def _bounds(statistics: Sequence[Any], leaf: Leaf) -> tuple[Any, Any]:
+    """The bounds of the leaf's values; NaN is none of them."""
     data_type = leaf.column.type
     if not isinstance(data_type, Primitive) or not has_bounds(data_type):
         return None, None
@@ -220,13 +266,22 @@ def _bounds(statistics: Sequence[Any], leaf: Leaf) -> tuple[str | None, str | No
         return None, None
     decode = _decoder(data_type, leaf.type)
     try:
-        low = min(decode(s.min_raw) for s in present)
-        high = max(decode(s.max_raw) for s in present)
+        lows = [decode(s.min_raw) for s in present]
+        highs = [decode(s.max_raw) for s in present]
     except _InexactError:
         return None, None
-    if data_type.name == "varchar" and ("\x00" in low or "\x00" in high):
+    # A row group whose lowest value is NaN has no other. Beside a highest value of NaN, the
+    # highest number is not known.
+    numbers = [low for low in lows if not _is_nan(low)]
+    low = min(numbers) if numbers else None
+    high = None if any(map(_is_nan, highs)) else max(highs)
+    if data_type.name == "varchar" and any("\x00" in bound for bound in (*lows, *highs)):
         return None, None  # some catalog databases cannot store it
-    return format_text(low, data_type), format_text(high, data_type)
+    return low, high
+
+
+def _bound_text(value: Any, data_type: DataType) -> str | None:
+    return None if value is None else format_text(value, data_type)
 
 
 def _decoder(data_type: Primitive, stored: pa.DataType) -> Callable[[Any], Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Mapping, Sequence
 
 from pyspark.errors import AnalysisException
@@ -18,6 +19,7 @@ from ducklake_spark.spec.model import Column, NewDataFile, PartitionField, SortK
 from ducklake_spark.spec.names import backticked
 from ducklake_spark.spec.partitions import partition_directory, partition_value
 from ducklake_spark.spec.paths import is_remote
+from ducklake_spark.spec.types import FLOATS
 from ducklake_spark.storage.footers import bound_of
 
 _log = logging.getLogger(__name__)
@@ -99,6 +101,8 @@ def _distinct_text(value: Expression, column: Column) -> Expression:
     """
     if column.type.name == "timestamptz":  # whose text is twice the same when clocks go back
         return F.unix_micros(value).cast("string")
+    if column.type.name in FLOATS:  # -0.0 equals 0.0, and has another text
+        value = F.when(value == 0, F.lit(0.0)).otherwise(value)
     if isinstance(spark_type_of(column).shown, (T.StringType, T.BinaryType)):
         return F.sha2(value.cast("binary"), 256)
     return value.cast("string")
@@ -157,11 +161,15 @@ def partition_texts(table: Table, file: NewDataFile) -> tuple[str | None, ...]:
             texts.append(None)
             continue
         value = bound_of(known, column.type) if known is not None else None
+        if value is None and known is not None and known.contains_nan:
+            value = math.nan
         if value is None:
             raise InvalidDefinitionError(
                 f"The partition of {file.path.path!r} by {column.name!r} cannot be told: its "
                 "values are too long for the file's statistics.",
                 hint="Partition by a column of shorter values, or by bucket(N, column).",
             )
+        if column.type.name in FLOATS:
+            value += 0.0  # makes -0.0 to 0.0
         texts.append(partition_value(key.transform, value, column.type))
     return tuple(texts)

@@ -13,9 +13,12 @@ from ducklake_spark.files import end_files
 from ducklake_spark.scan import PLACE, read_rows
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import DataFile, Table
+from ducklake_spark.spec.types import FLOATS
 from ducklake_spark.write.delete import delete_places
 from ducklake_spark.write.layout import partition_key
 from ducklake_spark.write.stage import StagedFiles, stage
+
+_UNSIGNED = {"-0.0": "0.0", "-nan": "nan"}
 
 
 def overwrite_partitions(
@@ -31,12 +34,13 @@ def overwrite_partitions(
     before = tx.files(table)
     staged = stage(frame, table, tx.options(table))
     try:
-        written = {file.partition_values for file in staged.files}
+        written = {_comparable(file.partition_values, table) for file in staged.files}
         retyped = _retyped(tx, table)
         whole = [
             file
             for file in before
-            if _has_todays_keys(file, table, retyped) and file.partition_values in written
+            if _has_todays_keys(file, table, retyped)
+            and _comparable(file.partition_values, table) in written
         ]
         others = [file for file in before if not _has_todays_keys(file, table, retyped)]
         added = tx.add_files(table.name, staged.files)
@@ -66,6 +70,15 @@ def _has_todays_keys(file: DataFile, table: Table, retyped: int | None) -> bool:
         return False
     is_newer = file.row_id_start is not None and file.begin_snapshot > (retyped or 0)
     return retyped is None or is_newer
+
+
+def _comparable(values: Sequence[str | None], table: Table) -> tuple[str | None, ...]:
+    """Partition values with one text for equal floats: DuckDB keeps the signs of 0.0 and NaN."""
+    floats = {column.id for column in table.columns if column.type.name in FLOATS}
+    return tuple(
+        _UNSIGNED.get(value, value) if value is not None and key.column_id in floats else value
+        for key, value in zip(table.partition_fields, values, strict=True)
+    )
 
 
 def _delete_rows(

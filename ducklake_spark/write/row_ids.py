@@ -19,6 +19,7 @@ from ducklake_spark.scan import STORED
 from ducklake_spark.spec.model import Column, Table
 from ducklake_spark.spec.names import uuid7
 from ducklake_spark.storage.filesystem import locate, make_parent
+from ducklake_spark.write.nan import leaf_paths, leaves_with_nan
 from ducklake_spark.write.options import ArrowOptions
 
 # A column's field id with those of what is nested in it.
@@ -79,7 +80,10 @@ def _task(
 
 
 class _File:
-    """A file that is being written, in row groups of the size asked for."""
+    """A file that is being written, in row groups of the size asked for.
+
+    Leaves that hold NaN have no statistics anywhere in the file.
+    """
 
     def __init__(self, path: str, options: ArrowOptions) -> None:
         self.path = path
@@ -87,6 +91,8 @@ class _File:
         self._writer: pq.ParquetWriter | None = None
         self._waiting: list[pa.Table] = []
         self._rows = self._bytes = 0  # of what waits
+        self._with_nan: set[int] = set()
+        self._has_wrong_statistics = False
 
     def add(self, data: pa.Table) -> None:
         self._waiting.append(data)
@@ -99,15 +105,50 @@ class _File:
         self._write()
         if self._writer is not None:
             self._writer.close()
+        if self._has_wrong_statistics:
+            self._copy_without_statistics()
 
     def _write(self) -> None:
         if not self._waiting:
             return
         data = pa.concat_tables(self._waiting)
+        new = leaves_with_nan(data) - self._with_nan
+        self._with_nan |= new
         if self._writer is None:
-            self._writer = _open(self.path, data.schema, self._options)
+            self._writer = self._open(self.path, data.schema)
+        elif new:  # the writer cannot change its settings between row groups
+            self._has_wrong_statistics = True
         self._writer.write_table(data, self._rows_of_a_group())
         self._waiting, self._rows, self._bytes = [], 0, 0
+
+    def _copy_without_statistics(self) -> None:
+        """Write the file again without the statistics of leaves in which NaN appeared late."""
+        written = self.path
+        self.path = f"{written.removesuffix('.parquet')}-nan.parquet"
+        file_system, inner = locate(written)
+        with pq.ParquetFile(inner, filesystem=file_system) as source:
+            schema = source.schema_arrow
+            with self._open(self.path, schema) as writer:
+                for group in range(source.num_row_groups):
+                    data = source.read_row_group(group)
+                    writer.write_table(data, max(len(data), 1))
+        file_system.delete_file(inner)
+
+    def _open(self, path: str, schema: pa.Schema) -> pq.ParquetWriter:
+        file_system, inner = locate(path)
+        make_parent(file_system, inner)
+        paths = leaf_paths(schema) if self._with_nan else []
+        return pq.ParquetWriter(
+            inner,
+            schema,
+            filesystem=file_system,
+            compression=self._options.codec,
+            compression_level=self._options.level,
+            data_page_version=self._options.page_version,
+            write_statistics=[p for at, p in enumerate(paths) if at not in self._with_nan]
+            if paths
+            else True,
+        )
 
     def _rows_of_a_group(self) -> int:
         return self._options.rows_of_a_group(self._rows, self._bytes)
@@ -126,19 +167,6 @@ def _split(table: pa.Table, keys: tuple[str, ...]) -> Iterator[tuple[tuple[objec
             here = pc.fill_null(here, False)
             wanted = here if wanted is None else pc.and_(wanted, here)
         yield tuple(row.values()), table.filter(wanted)
-
-
-def _open(path: str, schema: pa.Schema, options: ArrowOptions) -> pq.ParquetWriter:
-    file_system, inner = locate(path)
-    make_parent(file_system, inner)
-    return pq.ParquetWriter(
-        inner,
-        schema,
-        filesystem=file_system,
-        compression=options.codec,
-        compression_level=options.level,
-        data_page_version=options.page_version,
-    )
 
 
 def _with_ids(table: pa.Table, ids: tuple[_Ids, ...]) -> pa.Table:

@@ -24,6 +24,7 @@ from ducklake_spark.spec.file_names import marked_uuid
 from ducklake_spark.spec.model import NameMapping, NewDataFile, Table
 from ducklake_spark.spec.names import backticked
 from ducklake_spark.spec.paths import StoredPath, is_remote
+from ducklake_spark.spec.stats import ColumnStats
 from ducklake_spark.spec.types import FLOATS
 from ducklake_spark.storage.failures import files_of
 from ducklake_spark.storage.filesystem import (
@@ -129,7 +130,8 @@ def stage(
             paths = write_with_row_ids(rows, table, folder, partition_columns, options)
             # With a start of their own, DuckDB's merge takes them for neighbours of other files and
             # numbers their rows anew.
-            files = [replace(f, takes_row_ids=False) for f in _described(table, name, paths)]
+            described = _described(table, name, paths, by_arrow=True)
+            files = [replace(file, takes_row_ids=False) for file in described]
         else:
             _write(rows, folder, partition_columns, options)
             _refuse_unseen(table, folder)
@@ -219,11 +221,15 @@ def _refuse_nulls(counts: Mapping[str, int], table: Table) -> None:
 
 
 def _with_nan(file: NewDataFile, counts: Mapping[str, int]) -> NewDataFile:
-    stats = (
-        replace(s, contains_nan=bool(counts[key])) if (key := f"nan{s.column_id}") in counts else s
-        for s in file.stats
-    )
-    return replace(file, stats=tuple(stats))
+    """The file with what is known of NaN; a write without NaN proves that none of its files has."""
+
+    def known(stats: ColumnStats) -> ColumnStats:
+        count = counts.get(f"nan{stats.column_id}")
+        if count is None or stats.contains_nan is not None:
+            return stats
+        return replace(stats, contains_nan=count > 0)
+
+    return replace(file, stats=tuple(map(known, file.stats)))
 
 
 def _parquet_in(folder: str) -> list[str]:
@@ -232,13 +238,18 @@ def _parquet_in(folder: str) -> list[str]:
 
 
 def _described(
-    table: Table, folder: str, paths: Iterable[str], mapping: NameMapping | None = None
+    table: Table,
+    folder: str,
+    paths: Iterable[str],
+    mapping: NameMapping | None = None,
+    *,
+    by_arrow: bool = False,
 ) -> list[NewDataFile]:
     """These files of the folder, and no others: failed attempts of a task may have left some."""
 
     def describe(path: str) -> NewDataFile:
         stored = StoredPath(folder + path.removeprefix(table.location + folder))
-        new = describe_file(table.location, stored, table.columns)
+        new = describe_file(table.location, stored, table.columns, by_arrow=by_arrow)
         if new.record_count == 0:
             return new
         return replace(new, mapping=mapping, partition_values=partition_texts(table, new))
