@@ -253,6 +253,12 @@ class StorageError(DuckLakeError):
             self.message = f"{self.path!r} of {relation} {self.problem}."
 
 
+class RowCountError(DuckLakeError):
+    """The data files of a write do not hold the rows that Spark counted; nothing was committed."""
+
+    code = "DL602"
+
+
 # --- refusals ---
 
 

@@ -45,6 +45,7 @@ CODES = {
     "AfterCommitError": "DL506",
     "PartlyDoneError": "DL507",
     "StorageError": "DL601",
+    "RowCountError": "DL602",
     "RefusedError": "DL700",
     "ReadOnlyError": "DL701",
     "PathOutsideLakeError": "DL702",

@@ -51,13 +51,6 @@ def make_parent(file_system: fs.FileSystem, path: str) -> None:
         file_system.create_dir(path.rpartition("/")[0], recursive=True)
 
 
-def is_folder(path: str) -> bool:
-    """Whether there is such a folder; object stores may have none for files that are there."""
-    file_system, inner = locate(path)
-    with reaching(path):
-        return bool(file_system.get_file_info(inner.rstrip("/")).type == fs.FileType.Directory)
-
-
 def list_files(folder: str) -> list[str]:
     """The files below a folder, by their paths inside it."""
     file_system, inner = locate(folder)

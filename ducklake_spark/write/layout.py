@@ -28,12 +28,11 @@ _DAY = 24 * _HOUR
 _LONGEST_NAME = 255  # of ASCII, which is all that such a name has
 
 
-def laid_out(
-    frame: DataFrame, table: Table, options: Mapping[str, str]
-) -> tuple[DataFrame, list[str]]:
-    """The frame as it is to be written, and the names of the columns to partition the write by.
+def partitioned(frame: DataFrame, table: Table) -> tuple[DataFrame, list[str]]:
+    """Add the columns to partition the write by; return the frame and their names.
 
-    Those are copies: Spark leaves what it partitions by out of the files, DuckLake wants it in.
+    They are copies: Spark leaves the partition columns out of the files, and DuckLake wants them
+    in the files.
     """
     columns = {column.id: column for column in table.columns}
     keys = [(key, columns[key.column_id]) for key in table.partition_fields]
@@ -44,17 +43,19 @@ def laid_out(
     if names:
         # Spark itself then splits what is too much for one task and joins what is too little.
         frame = frame.hint("rebalance", *names)
-    return sorted_within(frame, table, options, names), names
+    return frame, names
 
 
-def sorted_within(
+def order_within(
     frame: DataFrame, table: Table, options: Mapping[str, str], first: Sequence[str] = ()
-) -> DataFrame:
-    """The frame in the table's order inside each task, by some columns first."""
+) -> list[Expression]:
+    """Return what to sort the frame by inside each task: some columns first, then the table's keys.
+
+    Empty if the table is not sorted.
+    """
     if not table.sort_keys or options.get("sort_on_insert", "true") != "true":
-        return frame
-    first_keys = (F.col(backticked(name)) for name in first)
-    return frame.sortWithinPartitions(*first_keys, *sort_order(frame, table))
+        return []
+    return [*(F.col(backticked(name)) for name in first), *sort_order(frame, table)]
 
 
 def sort_order(frame: DataFrame, table: Table) -> list[Expression]:

@@ -27,6 +27,7 @@ from ducklake_spark.storage.failures import files_of
 from ducklake_spark.storage.filesystem import list_files, move_file, remove_files, remove_tree
 from ducklake_spark.storage.footers import described, field_id, leaves_of, read_footer
 from ducklake_spark.storage.hadoop import hadoop_path
+from ducklake_spark.write.counted import RowCounts, count_rows, describe_visible
 from ducklake_spark.write.layout import sort_order
 from ducklake_spark.write.options import writer_options
 from ducklake_spark.write.row_ids import write_with_row_ids
@@ -52,10 +53,13 @@ def stage_moved(
     folder = f"ducklake-{marked_uuid(table.mark)}/"
     lineage = [name for name in STORED if name in frame.columns]
     values = [encoded(F.col(backticked(c.name)), c).alias(c.name) for c in columns]
-    rows = _in_order(frame, table, columns, len(directories)).select(*values, *lineage, TARGET)
+    rows, counts = _in_order(frame, table, columns, len(directories))
+    rows = rows.select(*values, *lineage, TARGET)
     try:
         found = _write(rows, replace(table, columns=tuple(columns)), folder, options)
-        return _described(table, columns, found, directories)
+        files = {found[file.path]: file for file in _described(table, columns, found)}
+        counts.require_all_rows(table.location + folder, files.values())
+        return _moved(table, files, directories)
     finally:
         remove_tree(table.location + folder)
 
@@ -65,8 +69,10 @@ def discard(table: Table, files: Iterable[StoredPath]) -> None:
     remove_files(path.under(table.location) for path in files)
 
 
-def _in_order(frame: DataFrame, table: Table, columns: Sequence[Column], targets: int) -> DataFrame:
-    """Each file's rows together, in the table's order of today, or in that of their ids."""
+def _in_order(
+    frame: DataFrame, table: Table, columns: Sequence[Column], targets: int
+) -> tuple[DataFrame, RowCounts]:
+    """Bring each file's rows together, in the table's current order, then by row ID; count them."""
     names = list(frame.columns)
     if table.sort_keys:
         # The keys name columns as they are called now, and may name some these rows do not have.
@@ -80,9 +86,10 @@ def _in_order(frame: DataFrame, table: Table, columns: Sequence[Column], targets
         missing = now.keys() - {column.id for column in columns}
         frame = frame.select("*", *(F.lit(None).cast("string").alias(now[i]) for i in missing))
     last = [F.col(name) for name in (ROW_ID, SNAPSHOT_ID) if name in names]
-    frame = frame.repartition(min(targets, _MOST_TASKS), TARGET)
-    frame = frame.sortWithinPartitions(F.col(TARGET), *sort_order(frame, table), *last)
-    return frame.select(*map(backticked, frame.columns[: len(names)])).toDF(*names)
+    order = [F.col(TARGET), *sort_order(frame, table), *last]
+    frame, counts = count_rows(frame.repartition(min(targets, _MOST_TASKS), TARGET), table)
+    frame = frame.sortWithinPartitions(*order)
+    return frame.select(*map(backticked, frame.columns[: len(names)])).toDF(*names), counts
 
 
 # --- the files ---
@@ -133,31 +140,37 @@ def _type_with_ids(data_type: T.DataType, column: Column) -> T.DataType:
 
 
 def _described(
-    table: Table,
-    columns: Sequence[Column],
-    found: Mapping[StoredPath, int],
-    directories: Sequence[str],
-) -> dict[int, NewDataFile]:
-    """The files at their places."""
-    places = {
-        path: StoredPath(f"{directories[target]}ducklake-{marked_uuid(table.mark)}.parquet")
-        for path, target in found.items()
-    }
-
-    def settle(path: StoredPath) -> NewDataFile:
+    table: Table, columns: Sequence[Column], paths: Iterable[StoredPath]
+) -> list[NewDataFile]:
+    def describe(path: StoredPath) -> NewDataFile:
         footer = read_footer(path.under(table.location))
         if any(field_id(field) is None for field in footer.schema):
             raise ConfigError(  # DuckDB would take its columns by their place (rule 7)
                 f"Spark wrote a file of {table.name} without field ids.",
                 hint="Take a session for this: Session.sibling(writes_field_ids=True).",
             )
-        new = described(path, footer, leaves_of(footer.schema, columns))
-        move_file(path.under(table.location), places[path].under(table.location))
-        return replace(new, path=places[path])
+        return described(path, footer, leaves_of(footer.schema, columns))
+
+    return describe_visible(table, paths, describe)
+
+
+def _moved(
+    table: Table, files: Mapping[int, NewDataFile], directories: Sequence[str]
+) -> dict[int, NewDataFile]:
+    """The files by target, each at its place."""
+    places = {
+        target: StoredPath(f"{directories[target]}ducklake-{marked_uuid(table.mark)}.parquet")
+        for target in files
+    }
+
+    def move(target: int) -> NewDataFile:
+        file, place = files[target], places[target]
+        move_file(file.path.under(table.location), place.under(table.location))
+        return replace(file, path=place)
 
     try:
         with files_of(table.name), ThreadPoolExecutor(_THREADS) as pool:
-            return dict(zip(found.values(), pool.map(settle, found), strict=True))
+            return dict(zip(places, pool.map(move, places), strict=True))
     except BaseException:
         discard(table, places.values())
         raise

@@ -15,9 +15,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from ducklake_spark.spec.model import NewDataFile, Table
-from ducklake_spark.storage.filesystem import remove_file
 from ducklake_spark.storage.hadoop import hadoop_path
-from ducklake_spark.write.layout import sorted_within
+from ducklake_spark.write.layout import order_within
 from ducklake_spark.write.options import target_file_size, writer_options
 
 # A handful of small files is no harm; to write them again is.
@@ -33,8 +32,12 @@ def refitted(
     folder: str,
     files: Sequence[NewDataFile],
     options: Mapping[str, str],
-) -> bool:
-    """Write files of a folder again if need be; whether the folder has others now."""
+) -> list[NewDataFile]:
+    """Write files that are too small or too large again, beside them in the same folder.
+
+    Return the files that were written again, which are still there: remove them once it is certain
+    that the new files hold all of their rows.
+    """
     target = target_file_size(options)
     large = [file for file in files if file.file_size_bytes > 2 * target]
     # Files of several partitions cannot be joined, and Spark has joined those of one.
@@ -48,20 +51,21 @@ def refitted(
         paths = [hadoop_path(file.path.under(table.location)) for file in members]
         return spark.read.schema(bare).parquet(*(_GLOB.sub(r"\\\1", path) for path in paths))
 
-    def replace(members: Sequence[NewDataFile], frame: DataFrame, most: int) -> None:
+    def write(frame: DataFrame, most: int) -> None:
         writer = frame.write.options(**writer_options(options)).mode("append")
         writer.option("maxRecordsPerFile", most).parquet(hadoop_path(folder))
-        for file in members:
-            remove_file(file.path.under(table.location))
 
-    if len(small) > _FEW:
+    if len(small) <= _FEW:
+        small = []
+    else:
         total = sum(file.file_size_bytes for file in small)
         joined = again(small).coalesce(ceil(total / target))
-        replace(small, sorted_within(joined, table, options), 0)
+        order = order_within(joined, table, options)
+        write(joined.sortWithinPartitions(*order) if order else joined, 0)
     for file in large:
         pieces = ceil(file.file_size_bytes / target)
-        replace([file], again([file]), ceil(file.record_count / pieces))
-    return len(small) > _FEW or bool(large)
+        write(again([file]), ceil(file.record_count / pieces))
+    return [*small, *large]
 
 
 def _bare(schema: T.StructType) -> T.StructType:

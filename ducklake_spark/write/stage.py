@@ -11,11 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from pyspark.sql import DataFrame, Observation
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ducklake_spark.catalog import Name, Transaction
-from ducklake_spark.errors import ConfigError, InvalidDefinitionError
 from ducklake_spark.files import truncate
 from ducklake_spark.files.mapping import mapping_of
 from ducklake_spark.scan import ROW_ID
@@ -23,12 +22,9 @@ from ducklake_spark.scan.types import encoded
 from ducklake_spark.spec.file_names import marked_uuid
 from ducklake_spark.spec.model import NameMapping, NewDataFile, Table
 from ducklake_spark.spec.names import backticked
-from ducklake_spark.spec.paths import StoredPath, is_remote
+from ducklake_spark.spec.paths import StoredPath
 from ducklake_spark.spec.stats import ColumnStats
-from ducklake_spark.spec.types import FLOATS
-from ducklake_spark.storage.failures import files_of
 from ducklake_spark.storage.filesystem import (
-    is_folder,
     list_files,
     move_file,
     remove_files,
@@ -37,7 +33,13 @@ from ducklake_spark.storage.filesystem import (
 from ducklake_spark.storage.footers import describe_file
 from ducklake_spark.storage.hadoop import hadoop_path
 from ducklake_spark.write.assign import assigned
-from ducklake_spark.write.layout import laid_out, partition_folder, partition_texts
+from ducklake_spark.write.counted import RowCounts, count_rows, describe_visible
+from ducklake_spark.write.layout import (
+    order_within,
+    partition_folder,
+    partition_texts,
+    partitioned,
+)
 from ducklake_spark.write.options import writer_options
 from ducklake_spark.write.row_ids import write_with_row_ids
 from ducklake_spark.write.sizes import refitted
@@ -119,8 +121,10 @@ def stage(
     `with_row_ids`: the frame has the rows' ids as ROW_ID, and the files keep them.
     """
     kept = [ROW_ID] if with_row_ids else []
-    rows, seen = _watched(assigned(frame, table, keep=kept), table)
-    rows, partition_columns = laid_out(rows, table, options)
+    rows, partition_columns = partitioned(assigned(frame, table, keep=kept), table)
+    order = order_within(rows, table, options, partition_columns)
+    rows, counts = count_rows(rows, table, table.columns)
+    rows = rows.sortWithinPartitions(*order) if order else rows
     values = [encoded(F.col(backticked(c.name)), c).alias(c.name) for c in table.columns]
     rows = rows.select(*values, *kept, *partition_columns)
     name = f"ducklake-{marked_uuid(table.mark)}/"
@@ -128,21 +132,21 @@ def stage(
     try:
         if with_row_ids:
             paths = write_with_row_ids(rows, table, folder, partition_columns, options)
+            counts.reject_nulls()
+            files = _described(table, name, paths, counts, by_arrow=True)
             # With a start of their own, DuckDB's merge takes them for neighbours of other files and
             # numbers their rows anew.
-            described = _described(table, name, paths, by_arrow=True)
-            files = [replace(file, takes_row_ids=False) for file in described]
+            files = [replace(file, takes_row_ids=False) for file in files]
         else:
             _write(rows, folder, partition_columns, options)
-            _refuse_unseen(table, folder)
-            mapping = mapping_of(table)
-            files = _described(table, name, _parquet_in(folder), mapping)
+            counts.reject_nulls()
+            files = _described(table, name, _parquet_in(folder), counts, mapping_of(table))
             schema = rows.drop(*partition_columns).schema
-            if refitted(frame.sparkSession, schema, table, folder, files, options):
-                files = _described(table, name, _parquet_in(folder), mapping)
-        if files and seen is not None:  # of nothing Spark keeps no counts
-            _refuse_nulls(seen.get, table)
-            files = [_with_nan(file, seen.get) for file in files]
+            if former := refitted(frame.sparkSession, schema, table, folder, files, options):
+                gone = {file.path.under(table.location) for file in former}
+                again = (path for path in _parquet_in(folder) if path not in gone)
+                files = _described(table, name, again, counts, mapping_of(table))
+                remove_files(gone)
         if partition_columns:
             files = _moved(table, files, options)
     except BaseException:
@@ -160,16 +164,6 @@ def _write(
     if partition_columns:
         writer = writer.partitionBy(*partition_columns)
     writer.parquet(hadoop_path(folder))
-
-
-def _refuse_unseen(table: Table, folder: str) -> None:
-    """Spark makes the folder for no rows too; without it, all would look as if there were none."""
-    if not is_remote(folder) and not is_folder(folder):
-        raise ConfigError(
-            f"What Spark wrote for {table.name} to {folder} cannot be seen from here.",
-            hint="Spark runs on another machine: use a data path that is the same place for both, "
-            "such as an object store or a shared disk.",
-        )
 
 
 def _moved(
@@ -194,40 +188,14 @@ def _moved(
     return moved
 
 
-def _watched(frame: DataFrame, table: Table) -> tuple[DataFrame, Observation | None]:
-    """Counts on the way what footers do not tell: NaN, and NULL in columns that must have values.
-
-    Footers count the NULLs of leaves only.
-    """
-    counts = {
-        f"nan{c.id}": F.isnan(F.col(backticked(c.name)))
-        for c in table.columns
-        if c.type.name in FLOATS
-    } | {f"null{c.id}": F.col(backticked(c.name)).isNull() for c in table.columns if not c.nullable}
-    if not counts:
-        return frame, None
-    seen = Observation()
-    return frame.observe(seen, *(F.count_if(c).alias(name) for name, c in counts.items())), seen
-
-
-def _refuse_nulls(counts: Mapping[str, int], table: Table) -> None:
-    for column in table.columns:
-        if missing := counts.get(f"null{column.id}"):
-            raise InvalidDefinitionError(
-                f"Column {column.name!r} of {table.name} is NOT NULL, and {missing} of the rows "
-                "to write have no value there.",
-                hint="Give them a value in the query, or ALTER the column to DROP NOT NULL.",
-            )
-
-
-def _with_nan(file: NewDataFile, counts: Mapping[str, int]) -> NewDataFile:
+def _with_nan(file: NewDataFile, counts: RowCounts) -> NewDataFile:
     """The file with what is known of NaN; a write without NaN proves that none of its files has."""
+    nan_columns = counts.nan_columns
 
     def known(stats: ColumnStats) -> ColumnStats:
-        count = counts.get(f"nan{stats.column_id}")
-        if count is None or stats.contains_nan is not None:
+        if stats.column_id not in nan_columns or stats.contains_nan is not None:
             return stats
-        return replace(stats, contains_nan=count > 0)
+        return replace(stats, contains_nan=nan_columns[stats.column_id])
 
     return replace(file, stats=tuple(map(known, file.stats)))
 
@@ -241,11 +209,15 @@ def _described(
     table: Table,
     folder: str,
     paths: Iterable[str],
+    counts: RowCounts,
     mapping: NameMapping | None = None,
     *,
     by_arrow: bool = False,
 ) -> list[NewDataFile]:
-    """These files of the folder, and no others: failed attempts of a task may have left some."""
+    """Describe these files of the folder. Other files there are from failed attempts of a task.
+
+    Raise RowCountError if the files do not hold all rows that Spark counted.
+    """
 
     def describe(path: str) -> NewDataFile:
         stored = StoredPath(folder + path.removeprefix(table.location + folder))
@@ -254,8 +226,8 @@ def _described(
             return new
         return replace(new, mapping=mapping, partition_values=partition_texts(table, new))
 
-    with files_of(table.name), ThreadPoolExecutor(_THREADS) as pool:
-        written = list(pool.map(describe, sorted(paths)))
+    written = describe_visible(table, sorted(paths), describe)
+    counts.require_all_rows(table.location + folder, written)
     # Of a partition of its own without rows Spark writes a file all the same, for the columns.
     remove_files(file.path.under(table.location) for file in written if not file.record_count)
-    return [file for file in written if file.record_count]
+    return [_with_nan(file, counts) for file in written if file.record_count]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ducklake_spark.catalog import Field
-from ducklake_spark.errors import InvalidDefinitionError, QueryError
+from ducklake_spark.errors import InvalidDefinitionError, RowCountError
 from ducklake_spark.scan import ROW_ID, read_table
 from ducklake_spark.session import Session
 from ducklake_spark.write import Clause, append, change, merge, update
@@ -201,7 +201,7 @@ def test_the_new_rows_are_those_of_the_tasks_that_succeeded_and_all_of_them(
             append(tx, "t", session.spark.sql("SELECT id, 0 AS v FROM range(3)"))
         before = catalog.snapshot()
         if lost:
-            with pytest.raises(QueryError, match="0 rows"), catalog.transaction() as tx:
+            with pytest.raises(RowCountError, match="hold 0 rows"), catalog.transaction() as tx:
                 update(session, tx, "t", {"v": "1"})
             assert catalog.snapshot() == before
         else:

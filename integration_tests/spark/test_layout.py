@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ducklake_spark.errors import ConfigError
+from ducklake_spark.errors import RowCountError
 from support.sql_lakes import Rows, SqlLake
 
 # 02:30 does not exist in New York on that day, and in November 01:30 comes twice.
@@ -115,5 +115,5 @@ def test_rows_that_spark_wrote_on_another_machine_are_not_lost(
     stage = importlib.import_module("ducklake_spark.write.stage")
     monkeypatch.setattr(stage, "hadoop_path", lambda _: elsewhere)
     on.run("CREATE TABLE t (i INT)")
-    with pytest.raises(ConfigError, match="cannot be seen from here"):
+    with pytest.raises(RowCountError, match=r"Spark wrote 1 rows of main\.t to"):
         on.run("INSERT INTO t VALUES (1)")
