@@ -229,6 +229,23 @@ class PartlyDoneError(DuckLakeError):
         )
 
 
+class SnapshotExpiredError(CommitConflictError):
+    """Another client expired a snapshot while it was in use; nothing was changed.
+
+    Raised by reads of that snapshot, and by commits of transactions that began at it or that
+    cannot be compared with it any more.
+    """
+
+    code = "DL508"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(
+            f"{message} Nothing was changed.",
+            hint="Run it again. Expire only snapshots that are older than your longest "
+            "transaction: raise older_than or the option expire_older_than.",
+        )
+
+
 # --- files ---
 
 

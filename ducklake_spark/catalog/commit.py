@@ -34,14 +34,14 @@ from ducklake_spark.config import CommitSettings
 from ducklake_spark.errors import (
     CatalogError,
     CatalogUnavailableError,
-    CommitConflictError,
     CommitContentionError,
     CommitMessageRequiredError,
     CommitUnknownError,
+    SnapshotExpiredError,
 )
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.changes import format_changes
-from ducklake_spark.spec.model import Snapshot
+from ducklake_spark.spec.model import Commit, Snapshot
 from ducklake_spark.spec.names import check_text
 
 
@@ -212,17 +212,32 @@ class _Commit:
                 rows.add(data.compactions)
 
     def _check_conflicts(self, connection: Connection, batch: Batch, head: Snapshot) -> None:
-        theirs = read_commits(connection, after=self.base.id, up_to=head.id)
-        if len(theirs) != head.id - self.base.id:
-            raise CommitConflictError(
-                f"Snapshots since {self.base.id}, which this transaction began at, have been "
-                "expired, so nobody can tell whether it is in conflict with them. "
-                "Nothing was changed.",
-                hint="Run it again; expire snapshots that are older than any transaction lasts.",
-            )
+        theirs = self._commits_since_base(connection, head)
         mine = what_i_did(self.changes, batch.changes)
         check_conflicts(mine, theirs)
         check_files(connection, self.changes, mine, theirs)
+
+    def _commits_since_base(self, connection: Connection, head: Snapshot) -> list[Commit]:
+        """Return every commit after the base; raise if one of them, or the base, is missing.
+
+        Snapshot ids have no gaps of their own. The changes of an expired snapshot are unknown:
+        it may have dropped the table that this transaction appends to.
+        """
+        commits = read_commits(connection, self.base.id - 1, head.id)
+        found = {commit.snapshot.id for commit in commits}
+        lake = self.store.database.describe()
+        if self.base.id not in found:
+            raise SnapshotExpiredError(
+                f"Snapshot {self.base.id} of the lake {lake}, which this transaction reads, was "
+                "expired before the commit."
+            )
+        missing = sorted({*range(self.base.id, head.id)} - found)
+        if missing:
+            raise SnapshotExpiredError(
+                f"Snapshot {missing[0]} of the lake {lake} was committed and expired during this "
+                "transaction, so its changes cannot be checked for conflicts."
+            )
+        return [commit for commit in commits if commit.snapshot.id > self.base.id]
 
     def _check_message(self, connection: Connection) -> None:
         options = in_force(read_options(connection))
@@ -274,18 +289,30 @@ class _Commit:
         # The answer to COMMIT got lost. Until it is known what became of it, nothing may be
         # written again and no staged file may go.
         outcome = self._settle(progress, deadline)
-        if outcome is Outcome.UNDECIDED:
-            raise CommitUnknownError(
-                f"The catalog {self.store.database.describe()} went away during the commit of "
-                f"snapshot {self._shown(progress)}, and did not come back since. It may have "
-                "landed. No file was removed.",
-                hint="Once the catalog answers, look for that snapshot with its changes "
-                f"{progress.changes_made}; if it is not there, run this again.",
-            ) from error
+        if outcome in (Outcome.UNDECIDED, Outcome.FORGOTTEN):
+            raise self._unknown(outcome, progress) from error
         self.state.may_have_landed = outcome is not Outcome.NOT_LANDED
         if outcome is Outcome.NOT_LANDED and not failure.may_pass:
             raise self.store.translated(error) from error
         return outcome is Outcome.LANDED
+
+    def _unknown(self, outcome: Outcome, progress: _Attempt) -> CommitUnknownError:
+        """Return the error of a commit that may have landed, for all that the catalog says."""
+        catalog, snapshot = self.store.database.describe(), self._shown(progress)
+        if outcome is Outcome.FORGOTTEN:
+            return CommitUnknownError(
+                f"The catalog {catalog} did not confirm the commit of snapshot {snapshot}, and "
+                "another client has expired a snapshot with this ID since. The commit may have "
+                "landed. No file was removed.",
+                hint="Look whether the newest snapshot contains the changes "
+                f"{progress.changes_made}. If it does not, run this again.",
+            )
+        return CommitUnknownError(
+            f"The catalog {catalog} went away during the commit of snapshot {snapshot}, and did "
+            "not come back since. It may have landed. No file was removed.",
+            hint="Once the catalog answers, look for that snapshot with its changes "
+            f"{progress.changes_made}; if it is not there, run this again.",
+        )
 
     def _settle(self, progress: _Attempt, deadline: float) -> Outcome:
         """Ask on new connections until the database knows, or time is up."""
@@ -305,7 +332,7 @@ class _Commit:
         if progress.token is not None:
             return self.store.database.outcome_of(connection, progress.token, force=force)
         # A database in this machine's file has nothing in flight once the connection is gone:
-        # either our snapshot is there or it never will be.
+        # either our snapshot is there, or it was expired, or it never will be.
         snapshot, s, c = progress.snapshot, tables.snapshot.c, tables.snapshot_changes.c
         if snapshot is None:
             return Outcome.UNDECIDED
@@ -316,6 +343,8 @@ class _Commit:
         ).first()
         if row is not None and tuple(row) == (snapshot.time, progress.changes_made):
             return Outcome.LANDED
+        if row is None and latest_snapshot(connection).id >= snapshot.id:
+            return Outcome.FORGOTTEN
         return Outcome.NOT_LANDED
 
     def _shown(self, progress: _Attempt) -> str:

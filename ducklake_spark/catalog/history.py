@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import datetime
 import operator
+from collections.abc import Collection
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, select
+from sqlalchemy import BigInteger, ColumnElement, Connection, Row, bindparam, select
 
-from ducklake_spark.errors import CatalogDamagedError, ConfigError, NotFoundError
+from ducklake_spark.errors import (
+    CatalogDamagedError,
+    ConfigError,
+    NotFoundError,
+    SnapshotExpiredError,
+)
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.changes import parse_changes
 from ducklake_spark.spec.model import Commit, Snapshot
@@ -17,6 +23,9 @@ _s = tables.snapshot.c
 _NEWEST_FIRST = select(tables.snapshot).order_by(_s.snapshot_id.desc())
 _HIGHEST_ID = 2**63 - 1  # what a database can be asked for
 _NEWEST = _NEWEST_FIRST.limit(1)
+_EXISTING = select(_s.snapshot_id).where(
+    _s.snapshot_id.in_(bindparam("snapshot_ids", expanding=True, type_=BigInteger))
+)
 
 
 def latest_snapshot(connection: Connection) -> Snapshot:
@@ -44,6 +53,21 @@ def snapshot_by_id(connection: Connection, snapshot_id: int) -> Snapshot:
     if row is None:
         raise NotFoundError(f"Snapshot {snapshot_id}, {_range(connection)},")
     return _snapshot(row)
+
+
+def require_snapshots(connection: Connection, snapshot_ids: Collection[int], lake: str) -> None:
+    """Raise SnapshotExpiredError unless all of these snapshots exist.
+
+    Expiring a snapshot also deletes the rows that only this snapshot could see, so reading it
+    afterwards finds empty tables. The check holds for what the same database transaction reads:
+    both see one state of the catalog.
+    """
+    found: set[int] = set(connection.scalars(_EXISTING, {"snapshot_ids": list(snapshot_ids)}))
+    for snapshot_id in snapshot_ids:
+        if snapshot_id not in found:
+            raise SnapshotExpiredError(
+                f"Snapshot {snapshot_id} of the lake {lake} was expired while it was being read."
+            )
 
 
 def snapshot_at(connection: Connection, when: datetime.datetime) -> Snapshot:

@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from ducklake_spark.catalog import definitions
 from ducklake_spark.catalog.changed import read_changes, read_files_with_inlined_deletes
 from ducklake_spark.catalog.files import read_files, read_table_column_stats, read_table_stats
+from ducklake_spark.catalog.history import require_snapshots
 from ducklake_spark.catalog.inlined import read_inlined_lives, read_inlined_rows
 from ducklake_spark.catalog.mappings import read_mappings
 from ducklake_spark.catalog.options import Option, in_force, read_all_options, read_options
@@ -113,7 +114,11 @@ def required_view(reader: LakeReader, name: Name) -> View:
 
 
 class SnapshotReader:
-    """Reads one committed snapshot. Each answer comes from one transaction of the database."""
+    """Reads one committed snapshot.
+
+    Each answer comes from one database transaction, which also proves that the snapshot still
+    exists: another client may expire it between two questions.
+    """
 
     def __init__(
         self,
@@ -133,8 +138,14 @@ class SnapshotReader:
     def snapshot(self) -> Snapshot:
         return self._snapshot
 
-    def _ask(self, question: Callable[[Connection], T]) -> T:
+    def _ask(self, question: Callable[[Connection], T], *, also: int | None = None) -> T:
+        """Answer from one state of the catalog, in which the snapshot exists.
+
+        `also` is another snapshot that the answer depends on.
+        """
+        needed = {self._snapshot.id} if also is None else {self._snapshot.id, also}
         with self._store.reading() as connection:
+            require_snapshots(connection, needed, self._store.database.describe())
             return question(connection)
 
     def schemas(self) -> list[Schema]:
@@ -225,7 +236,9 @@ class SnapshotReader:
     def changes(self, table: Table, start: int) -> TableChanges:
         """What may hold the table's changes from a snapshot to this one, both included."""
         end = self._snapshot.id
-        return self._ask(lambda c: read_changes(c, self._store.database, start, end, table))
+        return self._ask(
+            lambda c: read_changes(c, self._store.database, start, end, table), also=start
+        )
 
     def columns_at(self, table: Table, snapshot_id: int) -> tuple[Column, ...]:
         """The columns that a table had at a snapshot, which need not exist any more."""

@@ -24,6 +24,7 @@ from ducklake_spark.errors import (
     DuckLakeError,
     NotFoundError,
     ReadOnlyError,
+    SnapshotExpiredError,
     StatementError,
     TransactionStateError,
 )
@@ -337,7 +338,9 @@ class Workspace:
             work.back_to(tx, files)
             if turn is None:
                 work.end_turn()
-            if isinstance(error, DuckLakeError):
+            if isinstance(error, SnapshotExpiredError):
+                error.aftermath = "The open transaction cannot commit any more. Roll it back."
+            elif isinstance(error, DuckLakeError):
                 error.aftermath = "The transaction is still open, without this statement."
             raise
 

@@ -230,7 +230,7 @@ def test_a_transaction_over_an_expired_snapshot_conflicts(lake: LakeAddress) -> 
             with catalog.transaction() as tx:
                 append(tx, "t", [{"id": number}])
         expire_snapshots(catalog, versions=[3, 4])
-        with pytest.raises(CommitConflictError, match="have been expired"):
+        with pytest.raises(CommitConflictError, match="was expired before the commit"):
             slow.commit()
         with catalog.transaction() as tx:
             append(tx, "t", [{"id": 9}])

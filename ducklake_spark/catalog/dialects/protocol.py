@@ -45,6 +45,7 @@ class Outcome(Enum):
     LANDED = auto()
     NOT_LANDED = auto()
     UNDECIDED = auto()
+    FORGOTTEN = auto()  # the snapshot of this id was expired, whoever had made it
 
 
 class TimeShape(Enum):
