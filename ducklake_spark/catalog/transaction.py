@@ -65,6 +65,11 @@ class Transaction(Definer):
 
     # --- the end ---
 
+    @property
+    def note(self) -> CommitNote:
+        """Who commits, and what they say about it."""
+        return self._note
+
     def describe_commit(
         self,
         *,

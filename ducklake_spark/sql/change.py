@@ -20,6 +20,7 @@ from ducklake_spark.sql.conditions import predicate_of
 from ducklake_spark.sql.defaults import computed_defaults, default_of, with_defaults
 from ducklake_spark.sql.failures import SPARK_ERRORS, query_error
 from ducklake_spark.sql.pruning import condition_of, equalities_of
+from ducklake_spark.sql.references import find_references
 from ducklake_spark.sql.result import Outcome
 from ducklake_spark.sql.scope import Scope
 from ducklake_spark.sql.splice import Spliced
@@ -110,19 +111,37 @@ def _replaced(
 ) -> tuple[int, StagedFiles]:
     """Rows deleted and files written by an INSERT … REPLACE WHERE.
 
-    The new rows are written first, which takes long, and may be done by many at the same time. If
-    they do not come from the table itself, what others did to it meanwhile is no conflict: the
-    rows to replace are looked for after that.
+    The new rows are written first. That takes long, and several clients may do it at once. If the
+    new rows do not come from the table itself, changes that others make to the table meanwhile are
+    not in conflict: the rows to replace are searched in the newest snapshot.
     """
     table = work.tx.table(to.name)
+    condition = wanted.replace_where or "true"
+    is_independent = work.is_first and _is_independent(scope, table, wanted.query, condition)
     staged = stage(frame, table, work.tx.options(table))
     work.staged.append(staged)
-    if work.is_first and not any(scan.table.id == table.id for scan in scope.scans):
+    if is_independent:
         scope.workspace.catch_up(work, table)
         scope.read_through(to.lake, work.tx)
-    deleted = _delete(scope, work, to, table, wanted.replace_where or "true", wanted.alias)
+    deleted = _delete(scope, work, to, table, condition, wanted.alias)
     work.tx.add_files(table.name, staged.files)
     return deleted, staged
+
+
+def _is_independent(scope: Scope, table: Table, query: str, condition: str) -> bool:
+    """Whether it is certain that the new rows, which were just analysed, do not depend on a table.
+
+    The condition may read the table, but in the newest snapshot and not through other views.
+    """
+    if any(scan.table.id == table.id for scan in scope.scans):
+        return False
+    for reference in find_references(Cursor(condition)).references:
+        parts = reference.parts
+        if reference.arguments is not None or not scope.knows(parts):
+            return False
+        if len(parts) < 3 and scope.spark_has(parts):
+            return False
+    return scope.reads_lakes_alone(query, condition)
 
 
 def _overwritten(

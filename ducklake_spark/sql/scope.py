@@ -62,6 +62,8 @@ class Scope:
     views: list[str] = field(default_factory=list)
     within: tuple[Relation, ...] = ()
     made: list[str] = field(default_factory=list)
+    # Names that are not those of tables or views of a lake: nobody knows what is read by them.
+    other_sources: list[str] = field(default_factory=list)
     last: Spliced | None = None
     _readers: dict[str, LakeReader] = field(default_factory=dict)
     _calling: list[Relation] = field(default_factory=list)
@@ -72,6 +74,19 @@ class Scope:
     def query(self, text: str) -> DataFrame:
         """The rows of a query, which may name relations of lakes."""
         return self.run(self.splice(text))
+
+    def reads_lakes_alone(self, *texts: str) -> bool:
+        """Whether what was spliced so far reads nothing but tables and views of lakes.
+
+        Only then does `scans` list all that is read. Views and functions of the Spark session may
+        read any table, and ${…} may stand for any name.
+        """
+        if self.other_sources or any("${" in text for text in texts):
+            return False
+        names = {fold(t.text) for text in texts for t in Cursor(text).tokens if t.is_name}
+        rows = self.workspace.session.spark.sql("SHOW USER FUNCTIONS").toArrow()["function"]
+        own = {fold(Cursor(name).tokens[-1].text) for name in rows.to_pylist()}
+        return names.isdisjoint(own - {fold(name) for name in self.made})
 
     def define(self, name: str, query: str) -> None:
         """Let a name stand for a query in the rest of the statement."""
@@ -154,6 +169,8 @@ class Scope:
             if edits and reference.start < edits[-1].end:
                 continue  # an argument of a function that was replaced with all it holds
             found = self._view_for(reference, demands.get(reference.last), home)
+            if found is None or reference.arguments is not None:
+                self.other_sources.append(".".join(reference.parts))
             if found is not None:
                 view, relation = found
                 edits.append(Edit(reference.start, reference.end, quoted(view)))
@@ -376,6 +393,7 @@ class Scope:
             self.views,
             within,
             self.made,
+            self.other_sources,
         )
         inner.read_through(relation.lake, reader)
         text = spark_text(view, relation.lake)

@@ -143,6 +143,8 @@ class Workspace:
         self.note = CommitNote()  # of statements that are a commit of their own
         self._names: dict[str, str] = {}
         self._open: dict[str, Work] | None = None
+        # What the open transaction's commits will say, by lakes where it has to begin anew.
+        self._notes: dict[str, CommitNote] = {}
         self._followers: list[Follower] = []
 
     # --- lakes and names ---
@@ -231,8 +233,20 @@ class Workspace:
     def _part_of(self, works: dict[str, Work], lake: str) -> Work:
         """The open transaction's work on a lake, begun at its first use."""
         if lake not in works:
-            works[lake] = Work(lake, self.lakes[lake].transaction())
+            works[lake] = Work(lake, self._transaction(lake, self._notes.pop(lake, CommitNote())))
         return works[lake]
+
+    def _transaction(self, lake: str, note: CommitNote) -> Transaction:
+        """Begin a transaction on the newest snapshot of a lake, with what its commit will say."""
+        return self.lakes[lake].transaction(
+            author=note.author, message=note.message, extra_info=note.extra_info
+        )
+
+    def _start_over(self, works: dict[str, Work], lake: str) -> None:
+        """Let the next use of a lake begin a new transaction there, with the same commit note."""
+        work = works.pop(lake)
+        self._notes[lake] = work.tx.note
+        work.rollback()
 
     def commit(
         self,
@@ -265,6 +279,7 @@ class Workspace:
         if self._open is None:
             raise TransactionStateError("No transaction is open.", hint="Start one with BEGIN.")
         works, self._open, self._followers = list(self._open.values()), None, []
+        self._notes.clear()
         return works
 
     def by_itself(self, lake: str, name: str, run: Callable[[], list[Any]]) -> list[Any] | None:
@@ -281,7 +296,7 @@ class Workspace:
         if not work.tx.is_untouched:
             self._followers.append(Follower(lake, name, run))
             return None
-        self._open.pop(lake).rollback()
+        self._start_over(self._open, lake)
         return run()
 
     def look_again(self) -> None:
@@ -289,7 +304,7 @@ class Workspace:
         works = self._open if self._open is not None else {}
         for lake, work in list(works.items()):
             if work.tx.is_untouched and work.turn is None:
-                works.pop(lake).rollback()
+                self._start_over(works, lake)
 
     def catch_up(self, work: Work, table: Table) -> None:
         """Go on from the newest snapshot, in turn with the other threads that change the table.
@@ -299,7 +314,7 @@ class Workspace:
         """
         catalog = self.lakes[work.lake]
         work.take_turn(catalog.turn(table), catalog.patience_s)
-        newest = catalog.transaction()
+        newest = self._transaction(work.lake, work.tx.note)
         if work.tx.is_untouched and newest.find_table(table.name) == table:
             work.tx = newest
 
@@ -346,10 +361,7 @@ class Workspace:
 
     @contextmanager
     def _on_its_own(self, lake: str) -> Iterator[Work]:
-        work = Work(lake, self.lakes[lake].transaction())
-        work.tx.describe_commit(
-            author=self.note.author, message=self.note.message, extra_info=self.note.extra_info
-        )
+        work = Work(lake, self._transaction(lake, self.note))
         try:
             yield work
         except BaseException:

@@ -272,6 +272,116 @@ def test_a_replacement_that_depends_on_the_rows_is_in_conflict(
     assert on.same("SELECT a FROM t") == [(1,), (1,)]
 
 
+HIDDEN_READS = {
+    "view": "SELECT a FROM hidden",
+    "view of a view": "SELECT a FROM behind",
+    "cached view": "SELECT a FROM cached",
+    "global view": "SELECT a FROM global_temp.everywhere",
+    "registered frame": "SELECT a FROM registered",
+    "table": "TABLE hidden",
+    "from first": "FROM hidden SELECT a",
+    "expression": "SELECT 1 + (SELECT count(*) FROM hidden) * 0 AS a",
+    "with": "WITH hidden AS (SELECT * FROM hidden) SELECT a FROM hidden",
+    "identifier": "SELECT a FROM IDENTIFIER('hid' || 'den')",
+    "function": "SELECT highest() AS a",
+    "table function": "SELECT a FROM everything()",
+    "variable": "SELECT a FROM ${hidden_name}",
+    "feed": "SELECT a FROM lake.table_insertions('t', 0, {newest})",
+}
+
+
+@pytest.mark.parametrize("query", HIDDEN_READS.values(), ids=HIDDEN_READS)
+def test_a_replacement_that_reads_its_target_behind_another_name_is_in_conflict(
+    on: SqlLake, meanwhile: Callable[[str], None], query: str
+) -> None:
+    """Else it would put rows in that were computed before the other's change."""
+    on.run(
+        "INSERT INTO t VALUES (2)",
+        "CREATE TEMPORARY VIEW hidden AS SELECT a FROM t",
+        "CREATE TEMPORARY VIEW behind AS SELECT a FROM hidden",
+    )
+    spark = on.lake.session.spark
+    on.lake.sql("CREATE TEMPORARY FUNCTION highest() RETURNS INT RETURN SELECT max(a) FROM hidden")
+    on.lake.sql(
+        "CREATE TEMPORARY FUNCTION everything() RETURNS TABLE (a INT) RETURN SELECT a FROM hidden"
+    )
+    on.lake.sql("SET hidden_name = hidden")
+    on.lake.sql("SELECT a FROM t").cache().createOrReplaceTempView("cached")
+    on.lake.table("t").createOrReplaceTempView("registered")
+    spark.table("hidden").createOrReplaceGlobalTempView("everywhere")
+    meanwhile("UPDATE t SET a = 9 WHERE a = 2")
+    with pytest.raises(CommitConflictError):
+        on.run(f"INSERT INTO t REPLACE WHERE true {query.replace('{newest}', str(on.newest))}")
+    assert (9,) in on.same("SELECT a FROM t")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO t REPLACE WHERE a IN (SELECT a FROM hidden) SELECT 2",
+        "INSERT INTO t REPLACE WHERE a = highest() SELECT 2",
+    ],
+)
+def test_a_condition_that_reads_the_target_behind_another_name_is_in_conflict(
+    on: SqlLake, meanwhile: Callable[[str], None], statement: str
+) -> None:
+    on.run("CREATE TEMPORARY VIEW hidden AS SELECT a FROM t")
+    on.lake.sql("CREATE TEMPORARY FUNCTION highest() RETURNS INT RETURN SELECT max(a) FROM hidden")
+    meanwhile("UPDATE t SET a = 9")
+    with pytest.raises(CommitConflictError):
+        on.run(statement)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT a FROM u",
+        "SELECT a FROM lake.main.u",
+        "WITH c AS (SELECT a FROM w) SELECT CAST(concat(a, '') AS INT) FROM c",
+        "VALUES (2)",
+        "SELECT explode(array(2)) AS a",
+    ],
+)
+def test_a_replacement_from_other_tables_of_the_lake_is_in_no_conflict(
+    on: SqlLake, meanwhile: Callable[[str], None], query: str
+) -> None:
+    on.run("CREATE TABLE u AS SELECT 2 AS a", "CREATE VIEW w AS SELECT a FROM u")
+    meanwhile("INSERT INTO t VALUES (1), (5)")
+    on.run(f"INSERT INTO t REPLACE WHERE a < 3 AND a NOT IN (SELECT a + 90 FROM w) {query}")
+    assert on.same("SELECT a FROM t") == [(2,), (5,)]
+
+
+def _last_commit(on: SqlLake) -> tuple[str | None, str | None, str | None]:
+    commit = on.lake.catalog().commits()[-1]
+    return commit.author, commit.message, commit.extra_info
+
+
+@pytest.mark.parametrize(
+    "statement", ["INSERT INTO t REPLACE WHERE a < 3 SELECT 2", "UPDATE t SET a = 2"]
+)
+def test_a_statement_by_itself_says_who_commits_and_why(on: SqlLake, statement: str) -> None:
+    note = CommitNote("ann", "monthly", '{"run": 7}')
+    on.lake.describe_commits(note)
+    on.lake.sql("CALL lake.set_option('require_commit_message', true)")
+    on.run(statement)
+    assert _last_commit(on) == ("ann", "monthly", '{"run": 7}')
+
+
+@pytest.mark.parametrize("between", ["look again", "CALL lake.merge_adjacent_files('t')", "read"])
+def test_a_transaction_that_begins_anew_still_says_who_commits(on: SqlLake, between: str) -> None:
+    on.run("BEGIN")
+    on.lake.sql(
+        "CALL lake.set_commit_message(author => 'ann', commit_message => 'why', "
+        "extra_info => 'more')"
+    )
+    if between == "look again":
+        on.lake.look_again()
+    else:
+        on.lake.sql("SELECT * FROM t" if between == "read" else between)
+    on.run("INSERT INTO t REPLACE WHERE a < 3 SELECT 2", "COMMIT")
+    assert _last_commit(on) == ("ann", "why", "more")
+
+
 def test_replacements_side_by_side(on: SqlLake) -> None:
     """Of one table, in transactions that stay open for a while: none is in the way of another."""
     lakes = [on.lake.sibling() for _ in range(3)]
