@@ -145,6 +145,11 @@ class Catalog:
         with self._store.reading() as connection:
             return _snapshot(connection, version, timestamp)
 
+    def first_snapshot_since(self, when: datetime.datetime) -> Snapshot:
+        """Return the snapshot with the earliest time from a point in time on."""
+        with self._store.reading() as connection:
+            return history.first_snapshot_since(connection, when)
+
     def at(
         self,
         version: int | Snapshot | None = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import operator
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from sqlalchemy import BigInteger, ColumnElement, Connection, Row, bindparam, select
@@ -71,18 +71,40 @@ def require_snapshots(connection: Connection, snapshot_ids: Collection[int], lak
 
 
 def snapshot_at(connection: Connection, when: datetime.datetime) -> Snapshot:
-    """The state of the lake at a point in time: the newest snapshot made by then."""
+    """Return the state of the lake at a point in time, as DuckDB does.
+
+    That is the snapshot with the latest time up to then, and of equal times the first one. The
+    clocks of clients differ, so a newer snapshot may have an earlier time.
+    """
+    made = [(time, -snapshot_id) for snapshot_id, time in _times(connection, when) if time <= when]
+    if not made:
+        raise NotFoundError(f"A snapshot at {when.isoformat()}, {_range(connection)},")
+    return snapshot_by_id(connection, -max(made)[1])
+
+
+def first_snapshot_since(connection: Connection, when: datetime.datetime) -> Snapshot:
+    """Return the snapshot with the earliest time from a point in time on, as DuckDB does."""
+    made = [(time, snapshot_id) for snapshot_id, time in _times(connection, when) if time >= when]
+    if not made:
+        raise NotFoundError(f"A snapshot at {when.isoformat()} or later, {_range(connection)},")
+    return snapshot_by_id(connection, min(made)[1])
+
+
+def _times(
+    connection: Connection, when: datetime.datetime
+) -> Iterator[tuple[int, datetime.datetime]]:
+    """Return the time of every snapshot, to be compared with a point in time.
+
+    SQLite holds times as texts that other clients write in different ways, so they are compared
+    here and not in the database.
+    """
     if when.tzinfo is None:
         raise ConfigError(
-            f"The time {when.isoformat()} names no moment, for it has no time zone.",
+            f"The time {when.isoformat()} has no time zone.",
             hint="Give one, such as: datetime.now(UTC).",
         )
-    # The times are text in SQLite, comparable as such but for trimmed fractions. So the database
-    # gives the snapshots in order, and the decision is made here, on real times.
-    for row in connection.execute(_NEWEST_FIRST):
-        if row.snapshot_time <= when:
-            return _snapshot(row)
-    raise NotFoundError(f"A snapshot at {when.isoformat()}, {_range(connection)},")
+    for row in connection.execute(select(_s.snapshot_id, _s.snapshot_time)):
+        yield row.snapshot_id, row.snapshot_time
 
 
 def read_commits(

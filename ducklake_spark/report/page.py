@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -106,7 +107,9 @@ def _activity(facts: LakeFacts) -> _Activity:
 
 
 def _growth(facts: LakeFacts) -> Markup:
-    growth = facts.usage.growth
+    # Clocks differ: a newer snapshot may have an earlier time, and the line never goes back.
+    times = accumulate((time for time, _ in facts.usage.growth), max)
+    growth = [(time, size) for time, (_, size) in zip(times, facts.usage.growth, strict=True)]
     first, last = growth[0][0], growth[-1][0]
     length = (last - first).total_seconds() or 1.0
     points = [((time - first).total_seconds() / length, float(size)) for time, size in growth]

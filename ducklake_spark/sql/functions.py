@@ -70,12 +70,9 @@ def _snapshot_id(scope: Scope, lake: str, value: Any, *, is_start: bool) -> int:
         return value
     moment = value if isinstance(value, datetime.datetime) else scope.moment(literal(str(value)))
     catalog = scope.workspace.lakes[lake]
-    if not is_start:
-        return catalog.snapshot(timestamp=moment).id
-    later = [c.snapshot.id for c in catalog.commits() if c.snapshot.time >= moment]
-    if not later:
-        raise StatementError(f"No snapshot of {lake} was made at {value} or later.")
-    return later[0]
+    if is_start:
+        return catalog.first_snapshot_since(moment).id
+    return catalog.snapshot(timestamp=moment).id
 
 
 FUNCTIONS: Mapping[str, TableFunction] = {

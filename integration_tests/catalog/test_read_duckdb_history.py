@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime
 
+import duckdb
 import pytest
 
+from ducklake_spark.catalog import Catalog
 from ducklake_spark.errors import ConfigError, NotFoundError
 from support.lakes import LakeAddress
 from support.reader import read_rows
@@ -213,3 +215,50 @@ def test_every_kind_of_change_is_told_apart(lake: LakeAddress) -> None:
             ["inserted_into_table", "deleted_from_table"],
             ["dropped_schema", "dropped_table", "dropped_view"],
         ]
+
+
+SKEWED = [  # minutes, by snapshot
+    [0, 5, 30, 10, 20, 15],
+    [0, 5, 20, 20, 20, 10],
+    [0, 50, 10, 20, 30, 40],
+    [20, 5, 40, 30, 20, 10],
+]
+
+
+@pytest.mark.parametrize("minutes", SKEWED, ids=str)
+def test_a_moment_shows_what_duckdb_shows_where_clocks_differ(
+    lake: LakeAddress, minutes: list[int]
+) -> None:
+    start = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+    with SharedDuck(lake) as duck:
+        duck.run("CREATE TABLE t (a INTEGER)")
+        for value in range(4):
+            duck.run(f"INSERT INTO t VALUES ({value})")
+    for snapshot_id, minute in enumerate(minutes):
+        lake.sql(
+            f"UPDATE ducklake_snapshot SET snapshot_time = '2026-01-01 00:{minute:02}:00+00' "
+            f"WHERE snapshot_id = {snapshot_id}"
+        )
+    moments = [start + datetime.timedelta(minutes=minute) for minute in range(0, 60, 5)]
+    with SharedDuck(lake) as duck:
+        seen = [_known_by_duckdb(duck, moment) for moment in moments]
+    with lake.open(read_only=True) as catalog:
+        assert [_known_by_us(catalog, moment) for moment in moments] == seen
+        firsts = [catalog.first_snapshot_since(moment).id for moment in moments[:3]]
+    by_time = sorted((minute, snapshot_id) for snapshot_id, minute in enumerate(minutes))
+    assert firsts == [next(i for m, i in by_time if m >= first) for first in (0, 5, 10)]
+
+
+def _known_by_duckdb(duck: SharedDuck, moment: datetime.datetime) -> int:
+    """The snapshot that DuckDB finds: the table came with the first, and a row with each other."""
+    try:
+        return len(duck.rows(f"FROM t AT (TIMESTAMP => TIMESTAMPTZ '{moment}')")) + 1
+    except duckdb.Error:
+        return 0
+
+
+def _known_by_us(catalog: Catalog, moment: datetime.datetime) -> int:
+    try:
+        return catalog.snapshot(timestamp=moment).id
+    except NotFoundError:
+        return 0
