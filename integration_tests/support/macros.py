@@ -104,15 +104,13 @@ def _spark(names: str) -> frozenset[str]:
 
 
 # What dbt-spark lends us: SQL that is right for Spark 4 as it stands.
-BORROWED = _spark(
-    "any_value array_append array_concat array_construct concat date snapshot_hash_arguments"
-)
+BORROWED = _spark("any_value array_append array_concat array_construct concat date")
 # What only dbt-spark's own materializations and statements ask for, and none of ours.
 IDLE = _spark(
     "alter_column_set_constraints alter_table_add_constraints assert_not_null call_dcl_statements"
     " clustered_cols comment_clause create_csv_table create_or_replace_clone create_temporary_view"
     " file_format_clause get_binding_char get_columns_in_relation_raw get_grant_sql get_revoke_sql"
     " list_relations_without_caching list_schemas load_csv_rows location_clause options_clause"
-    " partition_cols persist_constraints reset_csv_table"
+    " partition_cols persist_constraints post_snapshot reset_csv_table"
     " support_multiple_grantees_per_dcl_statement tblproperties_clause"
 )

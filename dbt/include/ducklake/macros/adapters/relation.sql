@@ -9,6 +9,46 @@
 
 {% macro ducklake__drop_temp_relation(relation) -%}
   {% call statement('drop_temp_relation', auto_begin=False) -%}
-    drop view if exists {{ relation.render() }}
+    drop {{ 'table' if relation.is_table else 'view' }} if exists {{ relation.render() }}
   {%- endcall %}
+{%- endmacro %}
+
+
+{#-
+  Write the rows of a temporary view to a table and return that table. A view evaluates its query each
+  time it is read, and a query may return other rows the second time. The caller drops the table in
+  the same transaction, so no snapshot of the lake contains it.
+-#}
+{% macro ducklake__evaluate_once(view_relation, target_relation) -%}
+  {%- set evaluated = target_relation.incorporate(
+      path={'identifier': 'dbt_tmp_' ~ local_md5(invocation_id ~ target_relation.render())}, type='table'
+  ) -%}
+  {% call statement('evaluate_once') -%}
+    create table {{ evaluated.render() }} as
+    select {{ ducklake__columns_as_in(target_relation, view_relation) | join(', ') }}
+    from {{ view_relation.render() }}
+  {%- endcall %}
+  {{ return(evaluated) }}
+{%- endmacro %}
+
+
+{#-
+  The columns of a relation, spelled as the target spells them. NULL without a type, and an empty array or
+  map, take the type of the target's column: a table has no columns without a type. Structs are left
+  alone, because a cast matches their fields by position.
+-#}
+{% macro ducklake__columns_as_in(target_relation, relation) -%}
+  {%- set known, selected = {}, [] -%}
+  {%- for column in adapter.get_columns_in_relation(target_relation) -%}
+    {% do known.update({column.name | lower: column}) %}
+  {%- endfor -%}
+  {%- for column in adapter.get_columns_in_relation(relation) -%}
+    {%- set target = known.get(column.name | lower) -%}
+    {%- set value = column.quoted -%}
+    {%- if target and 'void' in column.dtype and 'struct' not in column.dtype -%}
+      {%- set value = 'cast(' ~ value ~ ' as ' ~ target.dtype ~ ')' -%}
+    {%- endif -%}
+    {% do selected.append(value ~ ' as ' ~ (target or column).quoted) %}
+  {%- endfor -%}
+  {{ return(selected) }}
 {%- endmacro %}

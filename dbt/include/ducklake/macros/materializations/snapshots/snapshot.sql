@@ -16,18 +16,27 @@
   {{ run_hooks(pre_hooks, inside_transaction=False) }}
   {{ run_hooks(pre_hooks, inside_transaction=True) }}
 
-  {%- set strategy = strategy_dispatch(config.get('strategy'))(
-      model, 'snapshotted_data', 'source_data', model['config'], exists
-  ) -%}
-
+  {%- set columns = config.get('snapshot_table_column_names') or get_snapshot_table_column_names() -%}
+  {% do ducklake__check_snapshot_source(model['compiled_code'], columns, config.get('unique_key')) %}
   {% if not exists %}
+    {%- set strategy = ducklake__snapshot_strategy(model['compiled_code'], exists) -%}
     {% set selected_sql = build_snapshot_table(strategy, model['compiled_code']) %}
     {% set final_sql = create_table_as(False, target_relation, selected_sql) %}
   {% else %}
-    {% set columns = config.get('snapshot_table_column_names') or get_snapshot_table_column_names() %}
+    {%- set source_relation = make_temp_relation(target_relation, '__dbt_source') -%}
+    {% call statement('source_rows') -%}
+      {{ create_table_as(True, source_relation, model['compiled_code']) }}
+    {%- endcall %}
+    {#- Each kind of change is looked for by a query of its own over the same source rows. -#}
+    {%- set evaluated_relation = ducklake__evaluate_once(source_relation, target_relation) -%}
+    {%- set source_sql = 'select * from ' ~ evaluated_relation.render() -%}
+    {%- set strategy = ducklake__snapshot_strategy(source_sql, exists) -%}
     {{ adapter.assert_valid_snapshot_target_given_strategy(target_relation, columns, strategy) }}
-    {% set selected_sql = snapshot_staging_table(strategy, sql, target_relation) %}
-    {% set staging_relation = build_snapshot_staging_table(strategy, sql, target_relation) %}
+    {% set selected_sql = snapshot_staging_table(strategy, source_sql, target_relation) %}
+    {%- set staging_relation = make_temp_relation(target_relation) -%}
+    {% call statement('changed_rows') -%}
+      create or replace temporary view {{ staging_relation.render() }} as {{ selected_sql }}
+    {%- endcall %}
     {% do adapter.expand_target_column_types(from_relation=staging_relation, to_relation=target_relation) %}
     {% set final_sql = ducklake__snapshot_changes(strategy, staging_relation, target_relation) %}
     {% do ducklake__apply_layout(target_relation) %}
@@ -38,14 +47,16 @@
   {% call statement('main') -%}
     {{ final_sql }}
   {%- endcall %}
+  {% if exists %}
+    {% do ducklake__drop_temp_relation(staging_relation) %}
+    {% do ducklake__drop_temp_relation(source_relation) %}
+    {% do ducklake__drop_temp_relation(evaluated_relation) %}
+  {% endif %}
 
   {% do apply_grants(target_relation, grant_config) %}
   {% do persist_docs(target_relation, model) %}
   {{ run_hooks(post_hooks, inside_transaction=True) }}
   {{ adapter.commit() }}
-  {% if staging_relation is defined %}
-    {% do post_snapshot(staging_relation) %}
-  {% endif %}
   {{ run_hooks(post_hooks, inside_transaction=False) }}
 
   {{ return({'relations': [target_relation]}) }}
@@ -53,45 +64,56 @@
 {% endmaterialization %}
 
 
-{#- Adds the columns that the source has newly, and gives the statement that writes the changes. -#}
+{#- Add the columns that are new in the source, and return the statement that writes the changes. -#}
 {% macro ducklake__snapshot_changes(strategy, staging_relation, target_relation) -%}
-  {%- set helpers = ['dbt_change_type', 'dbt_unique_key'] -%}
-  {%- if strategy.unique_key is not string -%}
-    {%- for _ in strategy.unique_key -%}
-      {% do helpers.append('dbt_unique_key_' ~ loop.index) %}
-    {%- endfor -%}
-  {%- endif -%}
-  {%- set missing = adapter.get_missing_columns(staging_relation, target_relation)
-      | rejectattr('name', 'in', helpers) | list -%}
-  {% do create_columns(target_relation, missing) %}
-  {%- set names = adapter.get_columns_in_relation(staging_relation)
-      | rejectattr('name', 'in', helpers) | map(attribute='quoted') | list -%}
-  {{ return(snapshot_merge_sql(target=target_relation, source=staging_relation, insert_cols=names)) }}
+  {%- set helpers = ducklake__snapshot_helper_columns(strategy.unique_key) -%}
+  {%- set written = adapter.get_columns_in_relation(staging_relation) | rejectattr('name', 'in', helpers) | list -%}
+  {% do create_columns(target_relation, diff_columns(written, adapter.get_columns_in_relation(target_relation))) %}
+  {{ return(snapshot_merge_sql(
+      target=target_relation, source=staging_relation, insert_cols=written | map(attribute='quoted') | list
+  )) }}
 {%- endmacro %}
 
 
+{#-
+  Close versions and insert others, in one statement. A version is inserted even if its ID is there
+  already: the ID is a hash of the key and `updated_at`, and a row may change while both stay.
+-#}
 {% macro ducklake__snapshot_merge_sql(target, source, insert_cols) -%}
   {%- set columns = config.get('snapshot_table_column_names') or get_snapshot_table_column_names() -%}
-  {%- set names = insert_cols | join(', ') %}
+  {%- set names = insert_cols | join(', ') -%}
+  {%- set valid_to = 'DBT_INTERNAL_DEST.' ~ columns.dbt_valid_to %}
   merge into {{ target.render() }} as DBT_INTERNAL_DEST
-  using {{ source.render() }} as DBT_INTERNAL_SOURCE
+  using {{ ducklake__snapshot_source(source, columns) }} as DBT_INTERNAL_SOURCE
   on DBT_INTERNAL_SOURCE.{{ columns.dbt_scd_id }} = DBT_INTERNAL_DEST.{{ columns.dbt_scd_id }}
-  when matched
-    {%- if config.get('dbt_valid_to_current') %}
-      and (
-        {{ equals('DBT_INTERNAL_DEST.' ~ columns.dbt_valid_to, config.get('dbt_valid_to_current')) }}
-        or DBT_INTERNAL_DEST.{{ columns.dbt_valid_to }} is null
-      )
-    {%- else %}
-      and DBT_INTERNAL_DEST.{{ columns.dbt_valid_to }} is null
-    {%- endif %}
     and DBT_INTERNAL_SOURCE.dbt_change_type in ('update', 'delete')
+    {%- if config.get('dbt_valid_to_current') %}
+    and ({{ equals(valid_to, config.get('dbt_valid_to_current')) }} or {{ valid_to }} is null)
+    {%- else %}
+    and {{ valid_to }} is null
+    {%- endif %}
+  when matched
     then update set {{ columns.dbt_valid_to }} = DBT_INTERNAL_SOURCE.{{ columns.dbt_valid_to }}
   when not matched and DBT_INTERNAL_SOURCE.dbt_change_type = 'insert'
     then insert ({{ names }}) values ({{ names }})
 {%- endmacro %}
 
 
-{% macro ducklake__post_snapshot(staging_relation) -%}
-  {% do ducklake__drop_temp_relation(staging_relation) %}
+{#-
+  The changed rows, with one row per version to delete. Source rows with a NULL key may have several
+  current versions with one ID, and all of these end at once.
+-#}
+{% macro ducklake__snapshot_source(source, columns) -%}
+  {%- if adapter.get_hard_deletes_behavior(config) == 'ignore' -%}
+    {{ source.render() }}
+  {%- else -%}
+  (
+    select * from (
+      select *, row_number() over (
+        partition by dbt_change_type, {{ columns.dbt_scd_id }} order by dbt_change_type
+      ) as dbt_row_number
+      from {{ source.render() }}
+    ) where dbt_change_type <> 'delete' or dbt_row_number = 1
+  )
+  {%- endif -%}
 {%- endmacro %}
