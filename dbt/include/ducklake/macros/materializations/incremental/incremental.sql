@@ -45,9 +45,13 @@
     {% if not dest_columns %}
       {% set dest_columns = adapter.get_columns_in_relation(existing_relation) %}
     {% endif %}
+    {%- set new_rows = temp_relation -%}
+    {%- if not ducklake__reads_once(strategy, strategy_macro) -%}
+      {% set new_rows = ducklake__evaluate_once(temp_relation, target_relation) %}
+    {%- endif -%}
     {% set build_sql = strategy_macro({
       'target_relation': target_relation,
-      'temp_relation': temp_relation,
+      'temp_relation': new_rows,
       'unique_key': unique_key,
       'dest_columns': dest_columns,
       'incremental_predicates': [predicates] if predicates is string else predicates
@@ -60,6 +64,9 @@
       {{ build_sql }}
     {%- endcall %}
     {% do ducklake__drop_temp_relation(temp_relation) %}
+    {% if new_rows.is_table %}
+      {% do ducklake__drop_temp_relation(new_rows) %}
+    {% endif %}
   {% endif %}
 
   {% do apply_grants(target_relation, grant_config) %}

@@ -1,3 +1,13 @@
+{#-
+  Whether a strategy evaluates the model's query once when it is given a view of it. The strategies named
+  here make one statement, and a MERGE keeps the rows of its source. Others may read the view again.
+-#}
+{% macro ducklake__reads_once(strategy, strategy_macro) -%}
+  {%- set is_ours = strategy_macro.macro.package_name in ('dbt', 'dbt_ducklake') -%}
+  {{ return(is_ours and strategy in ('default', 'append', 'merge', 'insert_overwrite', 'microbatch')) }}
+{%- endmacro %}
+
+
 {% macro ducklake__get_incremental_default_sql(arg_dict) -%}
   {%- if arg_dict['unique_key'] -%}
     {{ return(get_incremental_merge_sql(arg_dict)) }}
