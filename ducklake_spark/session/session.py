@@ -45,6 +45,12 @@ _REQUIRED = {
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
     "spark.sql.legacy.parquet.nanosAsLong": "true",
     "spark.sql.ansi.enabled": "true",
+    # The lake keeps the texts of views and defaults. They must mean the same in every session.
+    "spark.sql.ansi.doubleQuotedIdentifiers": "false",
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.legacy.consecutiveStringLiterals.enabled": "false",
+    # Spark would read every name in backticks as a regular expression.
+    "spark.sql.parser.quotedRegexColumnNames": "false",
 }
 # Quiet and quick on one machine; a user's spark_config wins over these.
 _LOCAL_DEFAULTS = {
@@ -153,6 +159,13 @@ class Session:
         for key in changed:
             self.spark.conf.set(key, _REQUIRED[key])
         return changed
+
+    def settings(self, *keys: str) -> dict[str, str | None]:
+        """Return the values of some settings; None for one that is not set."""
+        if self.is_connect:  # where each setting by itself is a round trip
+            now = self.spark.conf.getAll
+            return {key: now.get(key) for key in keys}
+        return {key: self.spark.conf.get(key, None) for key in keys}
 
     @property
     def is_connect(self) -> bool:

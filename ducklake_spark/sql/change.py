@@ -16,7 +16,6 @@ from ducklake_spark.scan import shown_type
 from ducklake_spark.spec.model import Column, Table
 from ducklake_spark.spec.names import fold
 from ducklake_spark.spec.predicates import AllOf, Predicate
-from ducklake_spark.sql.conditions import predicate_of
 from ducklake_spark.sql.defaults import computed_defaults, default_of, with_defaults
 from ducklake_spark.sql.failures import SPARK_ERRORS, query_error
 from ducklake_spark.sql.pruning import condition_of, equalities_of
@@ -250,9 +249,7 @@ def _outcome(
 
 
 def _predicate(scope: Scope, table: Table, condition: str, name: str) -> Predicate | None:
-    if not scope.workspace.pruning:
-        return None
-    return predicate_of(condition_of(condition, [name, ""]), table, scope.time_zone())
+    return scope.predicate(condition_of(condition, [name, ""]), table)
 
 
 def _spliced(scope: Scope, text: str, to: Relation, alias: str) -> str:
@@ -337,9 +334,9 @@ def _merge_predicate(
 ) -> Predicate | None:
     """What a row of the target must be like to be matched at all."""
     by_source = any(when.when == "not matched by source" for when in wanted.clauses)
-    if by_source or not scope.workspace.pruning:
+    if by_source or not scope.prunes:
         return None
-    found = [predicate_of(condition_of(wanted.on, [alias]), table, scope.time_zone())]
+    found = [scope.predicate(condition_of(wanted.on, [alias]), table)]
     columns = {fold(column.name): column for column in table.columns}
     pairs = equalities_of(wanted.on, alias, wanted.source_alias or "source")
     keys = {mine: columns[its] for its, mine in pairs if its in columns}

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from itertools import chain
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from sqlglot import exp
 
+from ducklake_spark.spec.datetimes import MICROS
 from ducklake_spark.spec.model import Column, Table
 from ducklake_spark.spec.names import fold
 from ducklake_spark.spec.predicates import (
@@ -43,6 +43,10 @@ _ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d:\d\d(?:\.\d{1,6})?)?")
 _EXACT_IN_DOUBLE = 2**53
 _DIGITS_OF_INT, _DIGITS_OF_BIGINT = 10, 20
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
+_UTC = {"UTC", "Etc/UTC", "GMT", "Z", "+00:00"}
+# Java knows no offset beyond 18 hours. Python's rules of a time zone may differ from Java's, mostly
+# before 1970, so a local time stands for all moments that it can mean anywhere.
+_LARGEST_OFFSET = 18 * 3_600 * MICROS
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,17 +156,32 @@ def _tested(test: Test, column: Column, time_zone: str) -> Predicate | None:
     if operator == "like":
         prefix = _like_prefix(test.values[0])
         return StartsWith(column_id, prefix) if prefix and column.type.name == "varchar" else None
-    values = [_constant(node, column.type, time_zone) for node in test.values]
+    values = [_constant(node, column.type) for node in test.values]
     if any(value is None for value in values):
         return None
     if column.type.name == "decimal" and not _are_compared_exactly(values, column.type):
         return None
+    if column.type.name == "uuid" and operator not in ("=", "in"):
+        return None  # Spark compares their texts
+    if column.type.name == "timestamptz" and time_zone not in _UTC:
+        return AnyOf(tuple(_around(column_id, operator, value) for value in values))
     if operator == "in":
         return OneOf(column_id, tuple(values))
-    if column.type.name == "uuid" and operator != "=":
-        return None  # Spark compares their texts
     compared: Operator = operator  # type: ignore[assignment]
     return Comparison(column_id, compared, values[0])
+
+
+def _around(column_id: int, operator: str, local: int) -> Predicate:
+    """A comparison with every moment at which some clock shows the local time."""
+    earliest = Comparison(column_id, ">=", local - _LARGEST_OFFSET)
+    latest = Comparison(column_id, "<=", local + _LARGEST_OFFSET)
+    match operator:
+        case "<" | "<=":
+            return latest
+        case ">" | ">=":
+            return earliest
+        case _:
+            return AllOf((earliest, latest))
 
 
 def _are_compared_exactly(numbers: Sequence[Decimal], data_type: DataType) -> bool:
@@ -183,7 +202,7 @@ def _are_compared_exactly(numbers: Sequence[Decimal], data_type: DataType) -> bo
 def _same_when_widened(data_type: DataType, time_zone: str) -> bool:
     """Whether values compare alike as any type that a UNION can make of them."""
     if data_type.name in ("timestamp", "timestamp_s", "timestamp_ms"):
-        return time_zone in ("UTC", "Etc/UTC", "Z")
+        return time_zone in _UTC
     return data_type.name in (*SIGNED, *UNSIGNED, *FLOATS, "boolean", "date", "timestamptz")
 
 
@@ -220,11 +239,14 @@ def _like_prefix(pattern: exp.Expr) -> str | None:
     return str(re.split("[%_]", pattern.this)[0])
 
 
-def _constant(node: exp.Expr, data_type: DataType, time_zone: str) -> Any:
-    """The value as the type holds it; None where Spark would compare in some other type."""
+def _constant(node: exp.Expr, data_type: DataType) -> Any:
+    """The value as the type holds it; None where Spark would compare in some other type.
+
+    A time without a time zone is taken to be in UTC.
+    """
     convert = _CONVERSIONS.get(data_type.name)
     try:
-        return convert(node, data_type, time_zone) if convert else None
+        return convert(node, data_type) if convert else None
     except (ValueError, TypeError, InvalidOperation, OverflowError):
         return None
 
@@ -265,7 +287,7 @@ def _text(node: exp.Expr, *_: object) -> Any:
     return node.this if isinstance(node, exp.Literal) and node.is_string else None
 
 
-def _uuid(node: exp.Expr, data_type: DataType, _: str) -> Any:
+def _uuid(node: exp.Expr, data_type: DataType) -> Any:
     text = _text(node)
     return to_physical(text, data_type) if text is not None and text == text.lower() else None
 
@@ -286,35 +308,29 @@ def _moment(node: exp.Expr) -> tuple[str, datetime.datetime] | None:
     return None if claimed == "DATE" and moment.time() != datetime.time() else (claimed, moment)
 
 
-def _date(node: exp.Expr, data_type: DataType, _: str) -> Any:
+def _date(node: exp.Expr, data_type: DataType) -> Any:
     found = _moment(node)
     if found is None or found[0] not in ("", "DATE") or found[1].time() != datetime.time():
         return None
     return to_physical(found[1].date(), data_type)
 
 
-def _timestamp(node: exp.Expr, data_type: DataType, _: str) -> Any:
+def _timestamp(node: exp.Expr, data_type: DataType) -> Any:
     found = _moment(node)
     if found is None or found[0] not in ("", "DATE", "TIMESTAMP_NTZ"):
         return None
     return to_physical(found[1], data_type)
 
 
-def _timestamptz(node: exp.Expr, data_type: DataType, time_zone: str) -> Any:
+def _timestamptz(node: exp.Expr, data_type: DataType) -> Any:
     found = _moment(node)
     if found is None or found[0] not in ("", "DATE", "TIMESTAMP", "TIMESTAMP_LTZ"):
         return None
-    try:
-        here = found[1].replace(tzinfo=ZoneInfo(time_zone))
-    except ZoneInfoNotFoundError:
-        return None  # +02:00 and other zones that only Spark knows
-    if here.utcoffset() != here.replace(fold=1).utcoffset():
-        return None  # a moment that the clock shows twice, or never
-    return to_physical(here, data_type)
+    return to_physical(found[1], data_type)
 
 
-_Conversion = Callable[[exp.Expr, DataType, str], Any]
-_CONVERSIONS: dict[str, _Conversion] = (
+_Conversion = Callable[[exp.Expr, DataType], Any]
+_CONVERSIONS: Mapping[str, _Conversion] = (
     dict.fromkeys((*SIGNED, *UNSIGNED), _integer)
     | dict.fromkeys(FLOATS, _float)
     | dict.fromkeys(("timestamp", "timestamp_s", "timestamp_ms"), _timestamp)

@@ -19,6 +19,7 @@ from ducklake_spark.spec.names import fold
 from ducklake_spark.sql.failures import SPARK_ERRORS, query_error
 from ducklake_spark.sql.for_duckdb import expression_for_duckdb
 from ducklake_spark.sql.from_duckdb import for_spark
+from ducklake_spark.sql.reading import reject_variables
 from ducklake_spark.sql.scope import Scope
 from ducklake_spark.sql.splice import Edit, Spliced, spliced
 from ducklake_spark.sql.tokens import Cursor, quoted
@@ -63,6 +64,7 @@ def computed_defaults(
 
 def computed_by_duckdb(scope: Scope, expression: str, column: str) -> str:
     """A default that is no constant, as the catalog keeps it: Spark must know all of it, too."""
+    reject_variables(expression, f"the default of column {column!r}")
     query = f"SELECT {expression} AS v"
     scope.run(Spliced(query, query))
     return expression_for_duckdb(expression, f"the default of column {column!r}")

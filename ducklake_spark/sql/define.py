@@ -26,6 +26,7 @@ from ducklake_spark.spec.types import FLOATS, UNSIGNED
 from ducklake_spark.sql.defaults import computed_by_duckdb
 from ducklake_spark.sql.known_columns import columns_for
 from ducklake_spark.sql.parse_columns import column_path
+from ducklake_spark.sql.reading import reject_variables
 from ducklake_spark.sql.result import Outcome
 from ducklake_spark.sql.scope import Scope
 from ducklake_spark.sql.splice import Spliced
@@ -192,6 +193,7 @@ def create_view(scope: Scope, work: Work, to: Relation, wanted: CreateView) -> O
     tx = work.tx
     if wanted.if_not_exists and _exists(tx, to.name):
         return Outcome("CREATE VIEW")
+    reject_variables(wanted.query, f"the view {to}")
     if wanted.replace and tx.find_table(to.name) is not None:
         tx.drop_table(to.name)
     frame = scope.query(wanted.query)

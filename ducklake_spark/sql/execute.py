@@ -115,8 +115,8 @@ class Executor:
         changed = self.workspace.session.keep_settings()
         if is_set and changed:
             raise ConfigError(
-                f"{', '.join(changed)} cannot be set: reading and writing a lake relies on it.",
-                hint="What it was before holds on. Other settings are yours to choose.",
+                f"Cannot change {', '.join(changed)}: DuckLake tables depend on the value.",
+                hint="The previous value stays in effect. Remove the SET statement.",
             )
 
     def _inform(

@@ -8,6 +8,7 @@ from ducklake_spark.spec.model import MacroImplementation, MacroParameter
 from ducklake_spark.sql.calls import calls_without_lake
 from ducklake_spark.sql.define import is_constant
 from ducklake_spark.sql.for_duckdb import expression_for_duckdb
+from ducklake_spark.sql.reading import reject_variables
 from ducklake_spark.sql.references import find_references
 from ducklake_spark.sql.result import Outcome
 from ducklake_spark.sql.scope import Scope
@@ -28,6 +29,7 @@ def create_function(scope: Scope, work: Work, to: Relation, wanted: CreateFuncti
             f"The function {to} reads a table or view; it can use its parameters alone.",
             hint="Give it what it needs as a parameter, or write a macro of dbt's.",
         )
+    reject_variables(wanted.body, f"the function {to}")
     scope.function(f"{wanted.signature} RETURN {wanted.body}", to)
     body = spliced(wanted.body, calls_without_lake(Cursor(wanted.body).tokens, to.lake)).text
     macro = MacroImplementation(

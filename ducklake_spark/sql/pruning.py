@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import TokenType
 
 from ducklake_spark.spec.names import fold
 from ducklake_spark.sql.conditions import (
@@ -29,6 +30,8 @@ from ducklake_spark.sql.conditions import (
 # Where a relation's last name part stands in the text -> what the query demands of its rows.
 Demands = dict[int, Condition]
 
+_SPARK = Dialect.get_or_raise("spark")
+_PIPES = {TokenType.PIPE, TokenType.PIPE_GT}
 _OPERATORS: dict[type[exp.Expr], tuple[str, str]] = {
     exp.EQ: ("=", "="),
     exp.NullSafeEQ: ("=", "="),
@@ -94,12 +97,18 @@ def _demanded(text: str) -> list[exp.Expr]:
 
 
 def _parsed(query: str) -> exp.Expr | None:
-    if "|>" in query:  # sqlglot rewrites pipes, and it is the text as written that counts
+    """The syntax tree; None if sqlglot cannot be sure to read the text as Spark does."""
+    if "${" in query:  # Spark puts the value of a setting here before it parses the text
         return None
     try:
-        return sqlglot.parse_one(query, dialect="spark")
-    except (SqlglotError, RecursionError):
+        tokens = _SPARK.tokenize(query)
+        # sqlglot rewrites |> and takes the pipe | for an operator of bits.
+        if any(token.token_type in _PIPES for token in tokens):
+            return None
+        (tree,) = _SPARK.parser().parse(tokens, query)
+    except (SqlglotError, RecursionError, ValueError):
         return None
+    return tree
 
 
 def _uses(tree: exp.Expr) -> Counter[str]:

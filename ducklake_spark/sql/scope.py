@@ -30,6 +30,7 @@ from ducklake_spark.sql.conditions import Condition, predicate_of
 from ducklake_spark.sql.failures import SPARK_ERRORS, query_error
 from ducklake_spark.sql.pruning import demands_of
 from ducklake_spark.sql.qualifiers import alias_edits, without_lake
+from ducklake_spark.sql.reading import Reading
 from ducklake_spark.sql.references import Reference, Travel, find_references
 from ducklake_spark.sql.splice import Edit, Spliced, spliced
 from ducklake_spark.sql.tokens import Cursor, quoted
@@ -39,6 +40,7 @@ from ducklake_spark.sql.workspace import Relation, Workspace
 # Makes the rows of a table function from the text of its arguments.
 TableFunction = Callable[["Scope", str, str], DataFrame]
 _numbers = count(1)
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ class Scope:
     _readers: dict[str, LakeReader] = field(default_factory=dict)
     _calling: list[Relation] = field(default_factory=list)
     _defined: dict[str, str] = field(default_factory=dict)
+    _reading: Reading | None = None
 
     # --- queries ---
 
@@ -351,8 +354,8 @@ class Scope:
         """The point in time that an expression of Spark's names."""
         inner = self.splice(expression)
         around = [
-            Edit(0, 0, "SELECT CAST("),
-            Edit(len(expression), len(expression), " AS TIMESTAMP) AS t"),
+            Edit(0, 0, "SELECT unix_micros(CAST("),
+            Edit(len(expression), len(expression), " AS TIMESTAMP)) AS t"),
         ]
         query = spliced(expression, [*around, *inner.edits])
         try:
@@ -361,8 +364,8 @@ class Scope:
             raise query_error(error, query) from error
         if found is None:
             raise StatementError(f"{expression} names no point in time.")
-        moment: datetime.datetime = found.astimezone(datetime.UTC)
-        return moment
+        # Python may know neither the session's time zone nor its rules.
+        return _EPOCH + datetime.timedelta(microseconds=found)
 
     # --- views of Spark ---
 
@@ -371,7 +374,7 @@ class Scope:
     ) -> str:
         if isinstance(found, View):
             return self.show(self.view_rows(relation, found, reader, demand), str(relation), reader)
-        predicate = predicate_of(demand, found, self.time_zone())
+        predicate = self.predicate(demand, found)
         frame = read_table(self.workspace.session, reader, found, predicate=predicate)
         self.scans.append(Scan(str(relation), reader.snapshot.id, found, reader, predicate))
         return self.show(frame, str(relation), reader)
@@ -396,6 +399,7 @@ class Scope:
             self.other_sources,
         )
         inner.read_through(relation.lake, reader)
+        inner._reading = self.reading
         text = spark_text(view, relation.lake)
         query = inner.splice(text, None if view.column_aliases else demand, relation)
         try:
@@ -428,7 +432,25 @@ class Scope:
         self.views.append(view)
         return view
 
+    # --- settings ---
+
+    @property
+    def reading(self) -> Reading:
+        if self._reading is None:
+            self._reading = Reading(self.workspace.session)
+        return self._reading
+
+    def predicate(self, demand: Condition | None, table: Table) -> Predicate | None:
+        """Return what the statistics of a table's files can be asked about; None if nothing."""
+        if demand is None or not self.prunes:
+            return None
+        return predicate_of(demand, table, self.time_zone())
+
+    @property
+    def prunes(self) -> bool:
+        """Whether files may be left unread; names and literals must mean what pruning knows."""
+        return self.workspace.pruning and self.reading.is_known
+
     def time_zone(self) -> str:
         """The time zone in which Spark reads times without one."""
-        zone = self.workspace.session.spark.conf.get("spark.sql.session.timeZone")
-        return zone or "UTC"
+        return self.reading.time_zone

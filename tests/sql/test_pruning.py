@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import uuid
+
 import pytest
 
-from ducklake_spark.sql.conditions import Both, Condition, Either, Test
+from ducklake_spark.spec.model import Column, Table
+from ducklake_spark.spec.names import QualifiedName
+from ducklake_spark.spec.paths import StoredPath
+from ducklake_spark.spec.predicates import AllOf, AnyOf, Comparison, Predicate
+from ducklake_spark.spec.types import Primitive
+from ducklake_spark.sql.conditions import Both, Condition, Either, Test, predicate_of
 from ducklake_spark.sql.pruning import condition_of, demands_of, equalities_of
 from ducklake_spark.sql.references import find_references
 from ducklake_spark.sql.tokens import Cursor
@@ -260,6 +267,61 @@ def test_unions(query: str, expected: dict[str, str]) -> None:
 @pytest.mark.parametrize("query", ["SELECT FROM WHERE", "(" * 5000 + "1", "SELECT x FROM t WHERE"])
 def test_what_cannot_be_parsed_demands_nothing(query: str) -> None:
     assert demands_of(query) == {}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * FROM t WHERE x = '${it}'",
+        "SELECT * FROM t WHERE x = 1 AND y = ${it}",
+        "SELECT '${it}' FROM t WHERE x = 1",
+        "SELECT * FROM t WHERE x = 1 | WHERE y = 2",
+        "SELECT * FROM t WHERE x = 1 | 2",
+        "FROM t |> WHERE x = 1",
+    ],
+)
+def test_text_that_spark_may_read_in_another_way_demands_nothing(query: str) -> None:
+    assert demands_of(query) == {}
+    assert condition_of(query.rpartition("WHERE")[2] + " OR x = '${it}'", ["t", ""]) is None
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["r'a'", "'a' 'b'", "'it''s'", "X'41'", ":x", "?", "N'a'", "'a' COLLATE UTF8_LCASE",
+     "'a' || 'b'", "y", "(SELECT 'a')", "INTERVAL '1' DAY", "array('a')", "1_0"],
+)  # fmt: skip
+def test_values_that_are_no_plain_literals(value: str) -> None:
+    table = table_of(x="varchar", y="int32")
+    for column in ("x", "y"):
+        assert predicate_of(condition_of(f"{column} = {value}", [""]), table, "UTC") is None
+    assert condition_of("x COLLATE UTF8_LCASE = 'a'", [""]) is None
+
+
+def table_of(**types: str) -> Table:
+    columns = tuple(
+        Column(at, name, Primitive(kind), order=at) for at, (name, kind) in enumerate(types.items())
+    )
+    name = QualifiedName("main", "t")
+    return Table(1, uuid.UUID(int=1), 0, name, StoredPath("t/"), "/t/", columns)
+
+
+@pytest.mark.parametrize("zone", ["Europe/Oslo", "+05:30", "PST", "no zone of Python's"])
+def test_local_times_stand_for_all_moments_that_they_can_mean(zone: str) -> None:
+    table, noon = table_of(at="timestamptz"), 12 * 3_600 * 1_000_000
+    least, most = noon - 18 * 3_600 * 1_000_000, noon + 18 * 3_600 * 1_000_000
+    from_then, until_then = Comparison(0, ">=", least), Comparison(0, "<=", most)
+
+    def predicate(test: str, zone: str) -> Predicate | None:
+        return predicate_of(condition_of(test, [""]), table, zone)
+
+    noon_there = "TIMESTAMP '1970-01-01 12:00:00'"
+    assert predicate(f"at = {noon_there}", "UTC") == Comparison(0, "=", noon)
+    assert predicate(f"at = {noon_there}", zone) == AnyOf((AllOf((from_then, until_then)),))
+    assert predicate(f"at < {noon_there}", zone) == AnyOf((until_then,))
+    assert predicate(f"at >= {noon_there}", zone) == AnyOf((from_then,))
+    assert predicate(f"at IN ({noon_there}, {noon_there})", zone) == AnyOf(
+        (AllOf((from_then, until_then)),) * 2
+    )
 
 
 def test_conditions_of_statements() -> None:
