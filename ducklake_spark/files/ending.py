@@ -17,6 +17,7 @@ from ducklake_spark.catalog import Name, Transaction
 from ducklake_spark.spec.model import DataFile, Table
 from ducklake_spark.storage.delete_files import StagedDeleteFile, stage_delete
 from ducklake_spark.storage.failures import files_of
+from ducklake_spark.storage.recorded import check_row_counts
 
 _THREADS = 8
 
@@ -37,6 +38,8 @@ def end_files(tx: Transaction, table: Table, files: Sequence[DataFile]) -> None:
         rest = every.filter(pc.invert(pc.is_in(every, value_set=gone)))
         return file.id, stage_delete(table, file, rest, tx.snapshot.id + 1)
 
+    with files_of(table.name):
+        check_row_counts((file for file in files if file.inlined_deletes), table.name)
     tx.end_files(table.name, [file.id for file in files if not file.inlined_deletes])
     with files_of(table.name), ThreadPoolExecutor(_THREADS) as pool:
         staged = dict(pool.map(stage, (file for file in files if file.inlined_deletes)))

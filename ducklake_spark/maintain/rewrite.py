@@ -20,6 +20,8 @@ from ducklake_spark.scan import ROW_ID
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import DataFile, Table
 from ducklake_spark.spec.types import FLOATS
+from ducklake_spark.storage.failures import files_of
+from ducklake_spark.storage.recorded import check_row_counts
 from ducklake_spark.write.options import target_file_size
 
 _NAME = "rewrite_data_files"
@@ -83,6 +85,9 @@ def _rewrite(
     packs: Sequence[Pack],
 ) -> None:
     living = [pack for pack in packs if pack.rows]
+    empty = (file for pack in packs if not pack.rows for file in pack.files)
+    with files_of(table.name):
+        check_row_counts(empty, table.name)
     with discarded_on_error(table) as written:
         # Only snapshots that know today's columns see the new files.
         files = write_packs(session, reader, table, table.columns, living, (ROW_ID,))

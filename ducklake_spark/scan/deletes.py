@@ -12,7 +12,7 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ducklake_spark.scan.lookup import looked_up
+from ducklake_spark.scan.lookup import looked_up, looked_up_all
 from ducklake_spark.scan.places import PLACE, ordinal, packed, position
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import DataFile
@@ -41,8 +41,13 @@ def without_deleted(
 def _mark(
     session: Session, files: Mapping[int, DataFile], gone: Mapping[int, pa.Array]
 ) -> Expression:
-    """1 for a deleted row: the files' rows are the bits of one array."""
-    begins: list[int | None] = [None] * (max(files) + 1)
+    """1 for a deleted row: the files' rows are the bits of one array.
+
+    A file with more rows than the catalog records is an error: the bits of the rest are those of
+    another file.
+    """
+    # For each file, the place of its first bit and the number of its rows.
+    known: list[int | None] = [None] * (2 * (max(files) + 1))
     words: list[np.ndarray] = []
     begin = 0
     for at, file in files.items():
@@ -50,11 +55,22 @@ def _mark(
         deleted = gone[at].to_numpy(zero_copy_only=False)
         marks[deleted[deleted < len(marks)]] = True
         words.append(np.packbits(marks, bitorder="little").view("<i8"))
-        begins[at] = begin
+        known[2 * at : 2 * at + 2] = begin, file.record_count
         begin += len(marks)
-    bit = looked_up(session, pa.array(begins, pa.int64()), ordinal()) + position()
+    places = [2 * ordinal(), 2 * ordinal() + 1]
+    first, rows = looked_up_all(session, pa.array(known, pa.int64()), places)
+    bit = first + position()
     word = looked_up(session, pa.array(np.concatenate(words)), F.shiftright(bit, _WORD_BITS))
-    return F.getbit(word, bit.bitwiseAND(_WORD - 1).cast("int"))
+    mark = F.getbit(word, bit.bitwiseAND(_WORD - 1).cast("int"))
+    return F.when(position() < rows, mark).otherwise(F.raise_error(_too_many_rows()))
+
+
+def _too_many_rows() -> Expression:
+    return F.concat(
+        F.lit("The catalog records fewer rows than there are in the data file "),
+        F.col("_metadata.file_path"),
+        F.lit(". CALL lake.verify() shows the right record_count."),
+    )
 
 
 def _without(session: Session, frame: DataFrame, gone: Mapping[int, pa.Array]) -> DataFrame:

@@ -18,6 +18,13 @@ from ducklake_spark.spec.model import DataFile
 from ducklake_spark.spec.names import uuid7
 from ducklake_spark.storage.hadoop import hadoop_path, hadoop_uri
 
+_OPTIONS = {
+    "recursiveFileLookup": "true",
+    # Whatever the session says: a lost or damaged file is an error, not an empty file.
+    "ignoreMissingFiles": "false",
+    "ignoreCorruptFiles": "false",
+}
+
 
 def read_files(session: Session, files: Mapping[int, DataFile], schema: StructType) -> DataFrame:
     """The rows of Parquet files under one read schema.
@@ -26,7 +33,7 @@ def read_files(session: Session, files: Mapping[int, DataFile], schema: StructTy
     on with every row for nothing, while to look a path up costs with every row.
     """
     folder = _manifest(session.scratch, files)
-    reader = session.spark.read.schema(schema).option("recursiveFileLookup", "true")
+    reader = session.spark.read.schema(schema).options(**_OPTIONS)
     return reader.parquet(hadoop_path(str(folder)))
 
 

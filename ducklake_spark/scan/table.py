@@ -44,6 +44,7 @@ from ducklake_spark.spec.model import Column, DataFile, InlinedRow, MappedName, 
 from ducklake_spark.spec.names import backticked
 from ducklake_spark.spec.predicates import Predicate
 from ducklake_spark.storage.failures import files_of
+from ducklake_spark.storage.recorded import check_sizes
 
 ROW_ID = "_ducklake_row_id"
 SNAPSHOT_ID = "_ducklake_snapshot_id"
@@ -212,6 +213,7 @@ class _Scan:
         # Files with a name mapping hold no such columns: DuckDB would not find them there.
         hidden = list(self._hidden(group)) if group.mapping_id is None else []
         schema = T.StructType([*fields, *hidden])
+        check_sizes(files.values(), self.table.name)
         frame = read_files(self.session, files, schema)
         for missing in self._hidden(group) if not hidden else ():
             frame = frame.withColumn(missing.name, F.lit(None).cast(missing.dataType))

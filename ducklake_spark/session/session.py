@@ -51,6 +51,9 @@ _REQUIRED = {
     "spark.sql.legacy.consecutiveStringLiterals.enabled": "false",
     # Spark would read every name in backticks as a regular expression.
     "spark.sql.parser.quotedRegexColumnNames": "false",
+    # A file that is lost or damaged would be read as if it had no rows.
+    "spark.sql.files.ignoreMissingFiles": "false",
+    "spark.sql.files.ignoreCorruptFiles": "false",
 }
 # Quiet and quick on one machine; a user's spark_config wins over these.
 _LOCAL_DEFAULTS = {

@@ -18,6 +18,7 @@ from ducklake_spark.spec.model import DataFile, Table
 from ducklake_spark.spec.predicates import Predicate
 from ducklake_spark.storage.delete_files import StagedDeleteFile, stage_delete
 from ducklake_spark.storage.failures import files_of
+from ducklake_spark.storage.recorded import check_row_counts
 
 _THREADS = 8
 
@@ -51,7 +52,9 @@ def delete_places(
     """Delete rows by their PLACE, which counts in `files`."""
     in_catalog = pc.less(places, 0)
     found = split_places(places.filter(pc.invert(in_catalog)))
-    whole = {at for at, positions in found.items() if len(positions) == files[at].live_rows}
+    whole = {at for at, positions in found.items() if len(positions) >= files[at].live_rows}
+    with files_of(table.name):
+        check_row_counts((files[at] for at in whole), table.name)
 
     def stage(at: int) -> tuple[int, StagedDeleteFile]:
         positions = found[at]

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from ducklake_spark.catalog import Catalog, Field
+from ducklake_spark.errors import CatalogDamagedError
 from ducklake_spark.maintain import (
     cleanup_old_files,
     delete_orphaned_files,
@@ -19,6 +20,7 @@ from ducklake_spark.maintain import (
     verify,
 )
 from ducklake_spark.spec.file_names import marked_uuid
+from ducklake_spark.spec.model import DataFile
 from ducklake_spark.spec.paths import StoredPath
 from ducklake_spark.storage.delete_files import read_delete_file, stage_delete
 from ducklake_spark.storage.filesystem import (
@@ -30,6 +32,7 @@ from ducklake_spark.storage.filesystem import (
     remove_tree,
 )
 from ducklake_spark.storage.footers import describe_file
+from ducklake_spark.storage.recorded import check_sizes
 
 moto = pytest.importorskip("moto.server", reason="moto comes with the dev extra")
 
@@ -139,3 +142,26 @@ def test_upkeep_on_s3(bucket: str, tmp_path: Path) -> None:
         remove_file(f"{data_path}main/t/ducklake-two.parquet")
         (fault,) = verify(catalog)
         assert (fault.fault, fault.relation) == ("file-missing", "main.t")
+
+
+def test_an_object_that_is_larger_than_recorded_is_an_error(bucket: str) -> None:
+    path = f"s3a://{bucket}/data/main/t/ducklake-one.parquet"
+    file_system, inner = locate(path)
+    with file_system.open_output_stream(inner) as out:
+        out.write(b"x" * 100)
+    for _ in range(2):  # the second time without a request
+        check_sizes([_recorded(path, 100), _recorded(f"{path}.lost", 1)], "main.t")
+        with pytest.raises(CatalogDamagedError, match=r"one\.parquet of main\.t has 100 bytes"):
+            check_sizes([_recorded(path, 99)], "main.t")
+
+
+def _recorded(path: str, size: int) -> DataFile:
+    return DataFile(
+        id=1,
+        path=path,
+        record_count=1,
+        file_size_bytes=size,
+        footer_size=None,
+        row_id_start=0,
+        begin_snapshot=1,
+    )
