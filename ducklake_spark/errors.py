@@ -295,3 +295,9 @@ class PathOutsideLakeError(RefusedError):
     """A path leaves the lake's data path."""
 
     code = "DL702"
+
+
+class UntrustedSqlError(RefusedError):
+    """SQL that a catalog stores does more than compute."""
+
+    code = "DL703"

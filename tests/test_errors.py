@@ -49,6 +49,7 @@ CODES = {
     "RefusedError": "DL700",
     "ReadOnlyError": "DL701",
     "PathOutsideLakeError": "DL702",
+    "UntrustedSqlError": "DL703",
 }
 
 

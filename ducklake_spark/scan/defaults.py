@@ -125,5 +125,6 @@ def _cast(text: str, data_type: T.DataType) -> str:
 
 
 def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    """The text as strings side by side, so that Spark replaces no `${…}` in it."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("${", "$' '{")
     return f"'{escaped}'"

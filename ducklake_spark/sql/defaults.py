@@ -12,8 +12,9 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import functions as F
 from sqlglot.errors import SqlglotError
 
-from ducklake_spark.errors import InvalidDefinitionError
+from ducklake_spark.errors import InvalidDefinitionError, UntrustedSqlError
 from ducklake_spark.scan import new_default, shown_type
+from ducklake_spark.spec.catalog_sql import check_expression
 from ducklake_spark.spec.model import Column, Table
 from ducklake_spark.spec.names import fold
 from ducklake_spark.sql.failures import SPARK_ERRORS, query_error
@@ -23,6 +24,8 @@ from ducklake_spark.sql.reading import reject_variables
 from ducklake_spark.sql.scope import Scope
 from ducklake_spark.sql.splice import Edit, Spliced, spliced
 from ducklake_spark.sql.tokens import Cursor, quoted
+
+_ANOTHER_VALUE = "Give the column a value in the query, or set its default anew with ALTER TABLE."
 
 
 def with_defaults(scope: Scope, query: str, table: Table, names: Sequence[str], lake: str) -> str:
@@ -65,6 +68,7 @@ def computed_defaults(
 def computed_by_duckdb(scope: Scope, expression: str, column: str) -> str:
     """A default that is no constant, as the catalog keeps it: Spark must know all of it, too."""
     reject_variables(expression, f"the default of column {column!r}")
+    check_expression(expression, f"The default of column {column!r}")
     query = f"SELECT {expression} AS v"
     scope.run(Spliced(query, query))
     return expression_for_duckdb(expression, f"the default of column {column!r}")
@@ -84,9 +88,13 @@ def _text(scope: Scope, table: Table, column: Column, lake: str) -> str:
     try:
         if column.default.kind != "expression":
             return new_default(column)
-        text = f"({for_spark(column.default.value, lake)})"
+        stored = for_spark(column.default.value, lake)
+        text = f"({check_expression(stored, _origin(table, column))})"
         rows = scope.workspace.session.spark.range(1)
         _ = rows.select(F.expr(text).cast(shown_type(column))).schema  # Spark looks at it now
+    except UntrustedSqlError as error:
+        error.hint = _ANOTHER_VALUE
+        raise
     except SPARK_ERRORS as error:
         raise _no_form(table, column, query_error(error).message) from error
     except (SqlglotError, RecursionError, ValueError) as error:
@@ -94,10 +102,14 @@ def _text(scope: Scope, table: Table, column: Column, lake: str) -> str:
     return text
 
 
+def _origin(table: Table, column: Column) -> str:
+    return f"The default of column {column.name!r} of {table.name}"
+
+
 def _no_form(table: Table, column: Column, reason: str) -> InvalidDefinitionError:
     why = reason.partition("\n")[0].rstrip(".")
     return InvalidDefinitionError(
         f"The default of column {column.name!r} of {table.name}, {column.default.value}, has no "
         f"form that Spark runs: {why}.",
-        hint="Give the column a value in the query, or set its default anew with ALTER TABLE.",
+        hint=_ANOTHER_VALUE,
     )

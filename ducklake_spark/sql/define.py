@@ -202,7 +202,7 @@ def create_view(scope: Scope, work: Work, to: Relation, wanted: CreateView) -> O
         raise InvalidDefinitionError(
             f"The view {to} names {len(names)} columns, and its query gives {len(frame.columns)}."
         )
-    text = scope.qualified(wanted.query, to.lake).strip()
+    text = scope.qualified(wanted.query, to).strip()
     stored, dialect = portable(text, to.lake, str(to), columns_for(scope, to.lake), frame.columns)
     tags = {SPARK_TEXT: text} | ({"comment": wanted.comment} if wanted.comment else {})
     tags |= {f"comment.{name}": comment for name, comment in wanted.columns if comment}

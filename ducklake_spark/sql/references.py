@@ -15,16 +15,23 @@ from ducklake_spark.sql.tokens import Cursor, Kind, Token
 # Functions whose arguments hold a FROM that names no relation: extract(year FROM d).
 _FROM_INSIDE = {"EXTRACT", "TRIM", "SUBSTRING", "SUBSTR", "OVERLAY", "POSITION"}
 _QUERY_STARTS = {"SELECT", "WITH", "VALUES", "FROM", "TABLE", "MAP", "REDUCE"}
-# After these, a comma is not followed by a relation.
-_ENDS_FROM = {
-    "WHERE", "GROUP", "HAVING", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "LIMIT", "OFFSET",
-    "WINDOW", "QUALIFY", "SELECT", "UNION", "INTERSECT", "EXCEPT", "MINUS", "|>", "SET", "WHEN",
-}  # fmt: skip
+# After these, a comma is not followed by a relation. Most of Spark's keywords are names as well:
+# `FROM t window, u` has an alias `window`. The next word tells which it is.
+_SORTS = {"GROUP", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE"}  # with BY
+_COMBINES = {"UNION", "INTERSECT", "EXCEPT", "MINUS"}
+_AFTER_COMBINES = _QUERY_STARTS | {"(", "ALL", "DISTINCT"}
 # What may follow a relation without being its alias.
-_NO_ALIAS = _ENDS_FROM | {
+_NO_ALIAS = _SORTS | _COMBINES | {
+    "WHERE", "HAVING", "LIMIT", "OFFSET", "WINDOW", "QUALIFY", "SELECT", "|>", "SET", "WHEN",
     "JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "SEMI", "ANTI", "NATURAL", "ON", "USING",
     "LATERAL", "PIVOT", "UNPIVOT", "TABLESAMPLE", "VALUES", "INSERT", "MATCH_RECOGNIZE",
     "WATERMARK", "WITH",
+}  # fmt: skip
+# After these, IS is the name of a column and not an operator.
+_BEFORE_OPERANDS = {
+    "", "SELECT", "DISTINCT", "ALL", "WHERE", "HAVING", "QUALIFY", "ON", "AND", "OR", "NOT", "WHEN",
+    "THEN", "ELSE", "CASE", "BY", "BETWEEN", "IN", "LIKE", "ILIKE", "RLIKE", "ESCAPE", "LIMIT",
+    "OFFSET", "AS", "DIV", "EXTEND", "AGGREGATE", "SET", "VALUES",
 }  # fmt: skip
 _UNITS = {
     "YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND",
@@ -72,6 +79,7 @@ class Named:
 
     references: list[Reference] = field(default_factory=list)
     aliases: set[str] = field(default_factory=set)
+    alias_starts: set[int] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -85,9 +93,13 @@ class _Level:
     plain_from: bool = False
 
 
-def find_references(cursor: Cursor) -> Named:
-    """What the rest of the statement names."""
-    finder = _Finder(cursor)
+def find_references(cursor: Cursor, *, strict: bool = False) -> Named:
+    """Find the relations that the rest of the statement names.
+
+    `FROM t SELECT a, b` can be read in two ways: `SELECT` may be an alias of t, and b a relation.
+    `strict` takes b for a relation, so that none is missed.
+    """
+    finder = _Finder(cursor, strict)
     try:
         finder.level(_Level(frozenset()))
     except RecursionError as error:
@@ -97,8 +109,9 @@ def find_references(cursor: Cursor) -> Named:
 
 
 class _Finder:
-    def __init__(self, cursor: Cursor) -> None:
+    def __init__(self, cursor: Cursor, strict: bool) -> None:
         self.cursor = cursor
+        self.strict = strict
         self.found = Named()
 
     def level(self, level: _Level) -> None:
@@ -150,25 +163,49 @@ class _Finder:
         if not (cursor.sees("AS") or _may_be_alias(named)):
             return False
         self.found.aliases.add(fold(named.text))
+        self.found.alias_starts.add(named.start)
         return True
 
     def _keyword(self, level: _Level, word: str) -> None:
         cursor = self.cursor
-        before, two_before = cursor.peek(-1).word, cursor.peek(-2).word
-        cursor.take()
+        before = cursor.peek(-1).word
+        is_part = cursor.take().kind is Kind.WORD and (before == "." or cursor.sees("."))
         level.expects = False
+        if is_part:
+            return
         if word == "FROM":
-            is_distinct = before == "DISTINCT" and two_before in ("IS", "NOT")
-            if not level.plain_from and not is_distinct:
+            if not level.plain_from and not self._is_operator():
                 level.expects = level.in_from = True
                 level.bare = False
         elif word == "JOIN" or (word == "," and level.in_from):
-            level.expects = True
+            level.expects = level.in_from = True
         elif word == "TABLE" and before in ("", "(", ")", ",", "AS", "UNION", "ALL", "EXCEPT",
-                                            "INTERSECT", "MINUS", "DISTINCT"):  # fmt: skip
+                                            "INTERSECT", "MINUS", "DISTINCT", "=>"):  # fmt: skip
             level.expects = level.bare = cursor.peek().is_name
-        elif (word == "LATERAL" and cursor.sees("VIEW")) or word in _ENDS_FROM:
+        elif self._ends_from(word):
             level.in_from = False
+
+    def _is_operator(self) -> bool:
+        """Whether the FROM that was taken is the last word of IS [NOT] DISTINCT FROM."""
+        back = 3 if self.cursor.peek(-3).word == "NOT" else 2
+        words = [self.cursor.peek(-at).word for at in (2, back + 1)]
+        operand = self.cursor.peek(-back - 2)
+        ends = operand.kind not in (Kind.WORD, Kind.SYMBOL, Kind.END) or operand.word in (")", "]")
+        ends |= operand.kind is Kind.WORD and operand.word not in _BEFORE_OPERANDS
+        return words == ["DISTINCT", "IS"] and ends
+
+    def _ends_from(self, word: str) -> bool:
+        """Whether the word that was taken begins a clause that no relation follows."""
+        cursor = self.cursor
+        if word in _SORTS:
+            return cursor.sees("BY")
+        if word in _COMBINES:
+            return cursor.sees_any(*_AFTER_COMBINES)
+        if word == "WINDOW":
+            return cursor.peek().is_name and cursor.peek(1).word == "AS"
+        if word == "SELECT":
+            return not self.strict
+        return word == "|>" or (word == "LATERAL" and cursor.sees("VIEW"))
 
     # --- common table expressions ---
 
@@ -184,12 +221,15 @@ class _Finder:
         cursor.take()
         recursive = cursor.accept("RECURSIVE")
         while cursor.peek().is_name:
+            self.found.alias_starts.add(cursor.peek().start)
             name = fold(cursor.take().text)
-            if cursor.sees("("):
+            if self._is_column_list():
                 cursor.skip_group()
-            while not cursor.done and not cursor.sees("("):
+            if cursor.accept("MAX", "RECURSION", "LEVEL"):
                 cursor.take()
-            cursor.take()
+            cursor.accept("AS")
+            if not cursor.accept("("):
+                break
             # A name is known after its definition, and within it only if that is recursive.
             inside = shadowed | {name} if recursive else shadowed
             self.level(_Level(inside))
@@ -197,6 +237,17 @@ class _Finder:
             if not cursor.accept(","):
                 break
         return shadowed
+
+    def _is_column_list(self) -> bool:
+        """Whether the parentheses that come next hold names and commas; a query can come, too."""
+        at = 1
+        while self.cursor.sees("(") and self.cursor.peek(at).is_name:
+            if self.cursor.peek(at + 1).word == ")":
+                return True
+            if self.cursor.peek(at + 1).word != ",":
+                break
+            at += 2
+        return False
 
     # --- one relation ---
 

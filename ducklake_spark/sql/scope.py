@@ -22,7 +22,8 @@ from ducklake_spark.errors import (
     UnsupportedFeatureError,
 )
 from ducklake_spark.scan import read_table
-from ducklake_spark.spec.model import Table, View
+from ducklake_spark.spec.catalog_sql import canonical
+from ducklake_spark.spec.model import Macro, Table, View
 from ducklake_spark.spec.names import QualifiedName, fold
 from ducklake_spark.spec.predicates import Predicate
 from ducklake_spark.sql.calls import calls_without_lake, find_calls
@@ -34,6 +35,14 @@ from ducklake_spark.sql.reading import Reading
 from ducklake_spark.sql.references import Reference, Travel, find_references
 from ducklake_spark.sql.splice import Edit, Spliced, spliced
 from ducklake_spark.sql.tokens import Cursor, quoted
+from ducklake_spark.sql.trust import (
+    check_calls_of,
+    check_definition,
+    check_new_query,
+    check_query,
+    refuse_relation,
+    within_parentheses,
+)
 from ducklake_spark.sql.views import SPARK_TEXT, spark_text
 from ducklake_spark.sql.workspace import Relation, Workspace
 
@@ -162,8 +171,9 @@ class Scope:
         `home` is the view whose text it is: there unqualified names lead to its own schema.
         `aliases` gives the names under which columns of relations outside the text are known.
         """
+        home = home or self._home
         cursor = Cursor(text)
-        named = find_references(Cursor(text, cursor.tokens))
+        named = find_references(Cursor(text, cursor.tokens), strict=home is not None)
         pruning = self.workspace.pruning and named.references
         demands = demands_of(text, outer) if pruning else {}
         edits: list[Edit] = []
@@ -178,9 +188,18 @@ class Scope:
                 view, relation = found
                 edits.append(Edit(reference.start, reference.end, quoted(view)))
                 shown.append((reference, relation))
+            elif home is not None and reference.arguments is None:
+                raise refuse_relation(reference, f"The view {home}")
         edits += self._functions_in(cursor, edits, home)
+        if home is not None:
+            check_query(cursor, named, edits, f"The view {home}")
         edits += alias_edits(cursor.tokens, named, shown, aliases or {})
         return spliced(text, edits)
+
+    @property
+    def _home(self) -> Relation | None:
+        """The view whose text this scope reads."""
+        return self.within[-1] if self.within else None
 
     def _functions_in(
         self, cursor: Cursor, taken: Sequence[Edit], home: Relation | None = None
@@ -195,6 +214,22 @@ class Scope:
 
     def _function(self, parts: tuple[str, ...], home: Relation | None) -> str | None:
         """The function of Spark for that of a lake; None if a name is not that of one."""
+        found = self._macro(parts, home)
+        if found is None:
+            return None
+        to, macro = found
+        if SPARK_TEXT not in macro.tags:
+            raise UnsupportedFeatureError(
+                f"The macro {to} was written for DuckDB and says nothing of types, so Spark cannot "
+                "call it.",
+                hint="Write it again with CREATE OR REPLACE FUNCTION here.",
+            )
+        return self.function(macro.tags[SPARK_TEXT], to)
+
+    def _macro(
+        self, parts: tuple[str, ...], home: Relation | None
+    ) -> tuple[Relation, Macro] | None:
+        """Find the function of a lake that is called by a name; None if it cannot be one."""
         lake = self.workspace.lake_named(parts[0]) if len(parts) == 3 else None
         if len(parts) == 2 and home is not None:
             lake = home.lake
@@ -206,47 +241,52 @@ class Scope:
             return None
         known = reader.macros(to.name.schema)
         macro = next((m for m in known if m.name.folded == to.name.folded), None)
-        if macro is None and len(parts) == 2:
+        if macro is not None:
+            return Relation(lake, macro.name), macro
+        if len(parts) == 2:
             return None
-        if macro is None:
-            near = [other.name.name for other in known]
-            raise NotFoundError(f"The function {to}", near=near, wanted=to.name.name)
-        if SPARK_TEXT not in macro.tags:
-            raise UnsupportedFeatureError(
-                f"The macro {to} was written for DuckDB and says nothing of types, so Spark cannot "
-                "call it.",
-                hint="Write it again with CREATE OR REPLACE FUNCTION here.",
-            )
-        return self.function(macro.tags[SPARK_TEXT], Relation(lake, macro.name))
+        near = [other.name.name for other in known]
+        raise NotFoundError(f"The function {to}", near=near, wanted=to.name.name)
 
     def function(self, definition: str, to: Relation) -> str:
         """Make a function of a lake known to Spark; its name there."""
         if to in self._calling:
             raise QueryError(f"The function {to} leads back to itself.", hint="Write it again.")
         self._calling.append(to)
-        text = spliced(definition, self._functions_in(Cursor(definition), (), to)).text
+        definition = check_definition(definition, f"The function {to}")
+        edits = self._functions_in(Cursor(definition), (), to)
+        check_calls_of(definition, edits, f"The function {to}")
+        text = spliced(definition, edits).text
         self._calling.pop()
-        name = f"{to} #{next(_numbers)}"
+        name = _without_variables(f"{to} #{next(_numbers)}")
         create = f"CREATE TEMPORARY FUNCTION {quoted(name)} "
         self.run(Spliced(definition, create + text, (Edit(0, 0, create),)))
         self.made.append(name)
         return name
 
-    def qualified(self, text: str, lake: str) -> str:
-        """The text of a view: its relations by schema and name, wherever it is read from."""
+    def qualified(self, text: str, to: Relation) -> str:
+        """Return the text of a view with its relations by schema and name, as it can be stored."""
+        lake = to.lake
         cursor = Cursor(text)
-        named = find_references(Cursor(text, cursor.tokens))
+        named = find_references(Cursor(text, cursor.tokens), strict=True)
         edits: list[Edit] = []
         for reference in named.references:
             relation = self._lakes_own(reference)
             if relation is None:
                 self._refuse_temporary(reference)
+                if reference.arguments is None:
+                    raise refuse_relation(reference, f"The view {to}")
             else:
                 name = ".".join(map(quoted, (relation.name.schema, relation.name.name)))
                 name = name if relation.lake == lake else f"{quoted(relation.lake)}.{name}"
                 edits.append(Edit(reference.start, reference.last_end, name))
+        check_new_query(text, f"The view {to}", lambda parts: self._is_lakes_function(parts, to))
         edits += calls_without_lake(cursor.tokens, lake)
         return spliced(text, edits + without_lake(cursor.tokens, lake, named.references)).text
+
+    def _is_lakes_function(self, parts: tuple[str, ...], to: Relation) -> bool:
+        is_of_rows = len(parts) == 2 and self.workspace.lake_named(parts[0]) is not None
+        return is_of_rows or self._macro(parts, to) is not None
 
     def _refuse_temporary(self, reference: Reference) -> None:
         name = ".".join(map(quoted, reference.parts))
@@ -400,8 +440,10 @@ class Scope:
         )
         inner.read_through(relation.lake, reader)
         inner._reading = self.reading
-        text = spark_text(view, relation.lake)
-        query = inner.splice(text, None if view.column_aliases else demand, relation)
+        text = canonical(spark_text(view, relation.lake), f"The view {relation}")
+        query = within_parentheses(
+            inner.splice(text, None if view.column_aliases else demand, relation)
+        )
         try:
             frame = inner.run(query)
         except QueryError as error:
@@ -427,7 +469,7 @@ class Scope:
     def show(self, frame: DataFrame, name: str, reader: LakeReader | None) -> str:
         """Make rows known to Spark as a view, by a name that says what it shows."""
         at = f" @{reader.snapshot.id}" if reader is not None else ""
-        view = f"{name}{at} #{next(_numbers)}"
+        view = _without_variables(f"{name}{at} #{next(_numbers)}")
         frame.createOrReplaceTempView(quoted(view))
         self.views.append(view)
         return view
@@ -454,3 +496,8 @@ class Scope:
     def time_zone(self) -> str:
         """The time zone in which Spark reads times without one."""
         return self.reading.time_zone
+
+
+def _without_variables(name: str) -> str:
+    """The name without `${`: Spark would replace a variable in every text that has the name."""
+    return name.replace("${", "$ {")

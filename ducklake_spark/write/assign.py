@@ -21,6 +21,7 @@ from ducklake_spark.errors import (
 )
 from ducklake_spark.scan.defaults import new_default
 from ducklake_spark.scan.types import shown_type, spark_type_of
+from ducklake_spark.spec.catalog_sql import check_expression
 from ducklake_spark.spec.model import Column, Table
 from ducklake_spark.spec.names import backticked, fold
 from ducklake_spark.spec.types import MAX_DECIMAL_PRECISION
@@ -90,7 +91,9 @@ class _Assignment:
         if column.default.is_none or column.type.is_nested:
             return F.lit(None).cast(shown_type(column))
         if column.default.kind == "expression":
-            return F.expr(column.default.value or "NULL").cast(shown_type(column))
+            origin = f"The default of column {column.name!r} of {self._table.name}"
+            text = check_expression(column.default.value or "NULL", origin)
+            return F.expr(text).cast(shown_type(column))
         try:
             return F.expr(new_default(column)).cast(shown_type(column))
         except ValueError as error:

@@ -12,9 +12,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from ducklake_spark.errors import InvalidDefinitionError
+from ducklake_spark.errors import InvalidDefinitionError, UntrustedSqlError
 from ducklake_spark.scan.decode import is_infinite
 from ducklake_spark.scan.types import spark_type_of
+from ducklake_spark.spec.catalog_sql import check_expression
 from ducklake_spark.spec.model import Column, NewDataFile, PartitionField, SortKey, Table
 from ducklake_spark.spec.names import backticked
 from ducklake_spark.spec.partitions import partition_directory, partition_value
@@ -55,7 +56,8 @@ def order_within(
     """
     if not table.sort_keys or options.get("sort_on_insert", "true") != "true":
         return []
-    return [*(F.col(backticked(name)) for name in first), *sort_order(frame, table)]
+    keys = sort_order(frame, table)
+    return [*(F.col(backticked(name)) for name in first), *keys] if keys else []
 
 
 def sort_order(frame: DataFrame, table: Table) -> list[Expression]:
@@ -66,9 +68,10 @@ def sort_order(frame: DataFrame, table: Table) -> list[Expression]:
     keys: list[Expression] = []
     for key in table.sort_keys:
         try:
-            value = F.expr(key.expression.replace('"', "`"))
+            text = check_expression(key.expression.replace('"', "`"), "A sort key")
+            value = F.expr(text)
             frame.select(value).schema  # noqa: B018 - asks Spark
-        except AnalysisException:
+        except (AnalysisException, UntrustedSqlError):
             _log.warning(
                 "%s is sorted by %s, which Spark does not understand: its files are not sorted "
                 "by that. Sort by columns, or by what both engines know.",

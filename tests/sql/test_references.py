@@ -32,7 +32,7 @@ def names(query: str) -> list[str]:
         ("SELECT a, (SELECT max(b) FROM u), c FROM t", "u t"),
         ("SELECT * FROM t WHERE a IN (SELECT b FROM u) AND EXISTS (SELECT 1 FROM v)", "t u v"),
         ("SELECT * FROM t UNION SELECT * FROM u EXCEPT SELECT * FROM v", "t u v"),
-        ("SELECT * FROM t WHERE a = 1, b", "t"),
+        ("SELECT * FROM t WHERE a = 1 ORDER BY a, b", "t"),
         ("SELECT a, b FROM t GROUP BY a, b ORDER BY a, b LIMIT 3", "t"),
         ("TABLE t", "t"),
         ("TABLE t UNION ALL TABLE s.u", "t s.u"),

@@ -1,0 +1,120 @@
+"""Checks the text of a view or function of a lake before Spark runs it.
+
+The rules are those of `spec.catalog_sql`. Here they meet what a statement knows: which names are
+relations and functions of lakes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ducklake_spark.errors import StatementError, UntrustedSqlError
+from ducklake_spark.spec.catalog_sql import (
+    canonical,
+    check_calls,
+    check_paths,
+    check_structure,
+    string_places,
+)
+from ducklake_spark.sql import parse_functions
+from ducklake_spark.sql.references import Named, Reference, find_references
+from ducklake_spark.sql.splice import Edit, Spliced
+from ducklake_spark.sql.statements import CreateFunction
+from ducklake_spark.sql.tokens import Cursor, Kind
+
+
+def check_query(cursor: Cursor, named: Named, edits: Sequence[Edit], origin: str) -> None:
+    """Raise unless the canonical text of a query only computes, from relations of lakes.
+
+    `edits` are the names that were replaced by views and functions of this session.
+    """
+    _check_places(cursor, origin)
+    starts = {edit.start for edit in edits} | named.alias_starts
+    known = [*named.aliases, *(reference.parts[-1] for reference in named.references)]
+    inside = [(r.start, r.end) for r in named.references if r.arguments is None]
+    check_calls(cursor.text, origin, lambda call: call.start in starts)
+    check_paths(
+        cursor.text, origin, known, lambda at: any(start <= at < end for start, end in inside)
+    )
+
+
+def check_new_query(text: str, origin: str, is_lakes: Callable[[tuple[str, ...]], bool]) -> None:
+    """Raise if the text of a new view does more than compute; its relations are checked already.
+
+    `is_lakes` returns whether a name is that of a function of a lake.
+    """
+    cursor = Cursor(canonical(text, origin))
+    named = find_references(Cursor(cursor.text, cursor.tokens), strict=True)
+    _check_places(cursor, origin)
+    check_calls(
+        cursor.text,
+        origin,
+        lambda call: call.start in named.alias_starts or is_lakes(call.parts),
+    )
+
+
+def check_definition(definition: str, origin: str) -> str:
+    """Return the canonical text of a function: its parameters, and an expression to return."""
+    text = canonical(definition, origin)
+    try:
+        parsed = parse_functions.parse(Cursor(f"CREATE FUNCTION a.b.c {text}"))
+    except StatementError as error:
+        raise _no_function(origin) from error
+    if not isinstance(parsed, CreateFunction):
+        raise _no_function(origin)
+    check_structure(text, origin)
+    _check_places(Cursor(text), origin)
+    signature = canonical(parsed.signature, origin)
+    return f"{signature} RETURN ({parsed.body})"
+
+
+def check_calls_of(definition: str, edits: Sequence[Edit], origin: str) -> None:
+    """Raise if a function does more than compute, or calls what is not a function of a lake."""
+    cursor = Cursor(definition)
+    named = find_references(Cursor(definition, cursor.tokens), strict=True)
+    for reference in named.references:
+        if reference.arguments is None:
+            raise refuse_relation(reference, origin)
+    check_query(cursor, named, edits, origin)
+
+
+def refuse_relation(reference: Reference, origin: str) -> UntrustedSqlError:
+    """Make the error for a relation that is not one of a lake."""
+    name = ".".join(reference.parts)
+    return UntrustedSqlError(
+        f"{origin} reads {name}, which is not a table or view of a lake.",
+        hint="A view that a catalog stores can read only lakes, and a function nothing. Read files "
+        "and Spark's own tables in your query, such as a model materialized as a table.",
+    )
+
+
+def within_parentheses(query: Spliced) -> Spliced:
+    """Put a query in parentheses, where only a query can stand: WITH can also begin an INSERT."""
+    before, after = "SELECT * FROM (", ")"
+    end = len(query.original)
+    edits = (Edit(0, 0, before), *query.edits, Edit(end, end, after))
+    return Spliced(query.original, f"{before}{query.text}{after}", edits)
+
+
+def _no_function(origin: str) -> UntrustedSqlError:
+    return UntrustedSqlError(
+        f"{origin} is not a function of Spark's SQL that returns an expression.",
+        hint="Create the function again.",
+    )
+
+
+def _check_places(cursor: Cursor, origin: str) -> None:
+    """Raise if this package and Spark disagree on where strings and quoted names are."""
+    places: list[tuple[int, int]] = []
+    for token in cursor.tokens:
+        if token.kind not in (Kind.STRING, Kind.QUOTED):
+            continue
+        if token.kind is Kind.STRING and places and places[-1][1] == token.start:
+            places[-1] = (places[-1][0], token.end)
+        else:
+            places.append((token.start, token.end))
+    if places != string_places(cursor.text, origin):
+        raise UntrustedSqlError(
+            f"{origin} has quotes that can be read in two ways.",
+            hint="Write strings in single quotes and names in backticks.",
+        )
