@@ -22,7 +22,9 @@ _CONNINFO = re.compile(
     r"\s*(dbname|host|hostaddr|port|user|password|service|passfile|sslmode)\s*=", re.IGNORECASE
 )
 _NO_TEXT = re.compile("[\x00\ud800-\udfff]")  # NUL, and halves of surrogate pairs
-_OF_ATTACHED = ("database", "catalog", "data_path", "metadata_schema", "read_only")
+_OF_ATTACHED = (
+    "database", "catalog", "data_path", "metadata_schema", "read_only", "allow_paths",
+)  # fmt: skip
 _HINT = "Write sqlite:FILE, postgres:dbname=… host=… user=…, or the path of a DuckDB catalog file."
 
 
@@ -155,6 +157,19 @@ class Attached:
     data_path: str | None = None
     metadata_schema: str | None = None
     read_only: bool = False
+    allow_paths: tuple[str, ...] = ()
+
+
+def parse_paths(value: object, where: str) -> tuple[str, ...]:
+    """Return the paths that a profile lists as allow_paths; nothing is an empty list."""
+    if value is None:
+        return ()
+    if not isinstance(value, (list, tuple)) or not all(isinstance(path, str) for path in value):
+        raise ConfigError(
+            f"allow_paths of {where} must be a list of paths.",
+            hint="Write it like this: allow_paths: ['/data/shared/']",
+        )
+    return tuple(value)
 
 
 def parse_attached(entry: object) -> Attached:
@@ -163,6 +178,7 @@ def parse_attached(entry: object) -> Attached:
         raise ConfigError("Each entry of the profile's attach needs a database and a catalog.")
     refuse_unknown(entry, _OF_ATTACHED, "an entry of attach")
     texts = dict(entry)
+    allowed = parse_paths(texts.pop("allow_paths", None), "an entry of attach")
     read_only = str(texts.pop("read_only", False)).lower()  # a template gives a text
     if read_only not in ("true", "false"):
         raise ConfigError("read_only of an entry of attach must be true or false.")
@@ -177,6 +193,7 @@ def parse_attached(entry: object) -> Attached:
         texts.get("data_path"),
         texts.get("metadata_schema"),
         read_only == "true",
+        allowed,
     )
 
 

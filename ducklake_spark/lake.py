@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 
@@ -43,6 +43,7 @@ class Lake:
         *,
         name: str = "lake",
         metadata_schema: str | None = None,
+        allow_paths: Sequence[str] = (),
         read_only: bool = False,
         author: str | None = None,
         schema: str = MAIN,
@@ -50,12 +51,14 @@ class Lake:
         """Open a lake, or create it, by the string DuckDB's ATTACH takes.
 
         `spark` is a session that runs or how to get one; a local Spark is started without it.
-        Names that say no schema lead to `schema`, which need not exist yet.
+        Names that say no schema lead to `schema`, which need not exist yet. `allow_paths` lists
+        the folders outside the data path whose files the catalog may name.
         """
         opened = Catalog.open(
             catalog,
             data_path=data_path,
             metadata_schema=metadata_schema,
+            allow_paths=allow_paths,
             read_only=read_only,
             author=author,
         )
@@ -80,6 +83,7 @@ class Lake:
         data_path: str | None = None,
         *,
         metadata_schema: str | None = None,
+        allow_paths: Sequence[str] = (),
         read_only: bool = False,
         author: str | None = None,
     ) -> None:
@@ -88,6 +92,7 @@ class Lake:
             catalog,
             data_path=data_path,
             metadata_schema=metadata_schema,
+            allow_paths=allow_paths,
             read_only=read_only,
             author=author,
         )

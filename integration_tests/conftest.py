@@ -6,6 +6,7 @@ import os
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
@@ -78,9 +79,11 @@ def make_lake(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str],
         folder = tmp_path / f"{kind}-{uuid.uuid4().hex[:6]}"
         folder.mkdir()
         if kind != "postgres":
-            return file_lake(kind, folder)
+            return replace(file_lake(kind, folder), allow_paths=(str(tmp_path),))
         database = request.getfixturevalue("new_database")()
-        return LakeAddress("postgres", f"postgres:{database}", f"{folder}/data/")
+        data_path = f"{folder}/data/"
+        allowed = (str(tmp_path),)
+        return LakeAddress("postgres", f"postgres:{database}", data_path, allow_paths=allowed)
 
     return make
 

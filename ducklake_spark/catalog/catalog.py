@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import threading
 import uuid
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from types import TracebackType
 from typing import TypeVar
 
@@ -39,6 +39,7 @@ from ducklake_spark.errors import ConfigError
 from ducklake_spark.spec.faults import Fault
 from ducklake_spark.spec.model import Commit, Snapshot, Table
 from ducklake_spark.spec.names import QualifiedName
+from ducklake_spark.spec.paths import Area
 
 T = TypeVar("T")
 
@@ -65,12 +66,14 @@ class Catalog:
         read_only: bool = False,
         create: bool = True,
         override_data_path: bool = False,
+        allow_paths: Sequence[str] = (),
         author: str | None = None,
         commit_settings: CommitSettings | None = None,
     ) -> Catalog:
         """Open a lake by the string DuckDB's ATTACH takes, or a SQLAlchemy URL.
 
         Without a lake there, one is created, unless `create` is false or `read_only` is true.
+        `allow_paths` lists folders and files outside the data path that the lake may use.
         """
         address = parse_catalog(catalog) if isinstance(catalog, str) else catalog
         if metadata_schema is not None and address.kind != "postgres":
@@ -82,6 +85,7 @@ class Catalog:
             database_for(address, metadata_schema),
             data_path=data_path,
             override_data_path=override_data_path,
+            allow_paths=allow_paths,
             read_only=read_only,
             create=create,
         )
@@ -126,6 +130,11 @@ class Catalog:
     def lake_id(self) -> uuid.UUID | None:
         """What the names of the lake's files are marked with (spec.file_names)."""
         return self._facts.lake_id
+
+    @property
+    def area(self) -> Area:
+        """Where files of the lake may be."""
+        return self._facts.area
 
     @property
     def read_only(self) -> bool:

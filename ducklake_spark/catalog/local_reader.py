@@ -39,7 +39,7 @@ from ducklake_spark.spec.model import (
     View,
 )
 from ducklake_spark.spec.names import QualifiedName, fold
-from ducklake_spark.spec.paths import StoredPath
+from ducklake_spark.spec.paths import Area, StoredPath
 from ducklake_spark.spec.predicates import Predicate
 from ducklake_spark.spec.types import DataType
 
@@ -76,8 +76,16 @@ class LocalReader:
         """The schema of that name; raises NotFoundError."""
         return required_schema(self, name)
 
+    @property
+    def area(self) -> Area:
+        """Where files of the lake may be."""
+        return self.base.area
+
     def location(self, schema: Schema, path: StoredPath) -> str:
-        return path.under(schema.path.under(self._facts.data_path))
+        """Return the folder of a table, which must be where files of the lake may be."""
+        location = path.under(schema.path.under(self._facts.data_path))
+        self.area.check(location, "The folder")
+        return location
 
     # --- tables and views ---
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
@@ -34,6 +34,7 @@ from ducklake_spark.spec.model import (
     View,
 )
 from ducklake_spark.spec.names import QualifiedName, fold, is_storable
+from ducklake_spark.spec.paths import Area
 from ducklake_spark.spec.predicates import Predicate
 from ducklake_spark.spec.stats import TableColumnStats
 from ducklake_spark.spec.types import DataType
@@ -138,6 +139,11 @@ class SnapshotReader:
     def snapshot(self) -> Snapshot:
         return self._snapshot
 
+    @property
+    def area(self) -> Area:
+        """Where files of the lake may be."""
+        return self._facts.area
+
     def _ask(self, question: Callable[[Connection], T], *, also: int | None = None) -> T:
         """Answer from one state of the catalog, in which the snapshot exists.
 
@@ -180,6 +186,7 @@ class SnapshotReader:
             )
             if found is None:
                 return None
+            self.area.check(found.location, f"The folder of {found.name}")
             mark = self._facts.mark_of(found.location)
             self._tables[wanted.folded] = replace(found, mark=mark)
         return self._tables[wanted.folded]
@@ -215,7 +222,7 @@ class SnapshotReader:
             # A flush moves rows from the catalog to files, for old snapshots as well: who asks
             # for one and then for the other must not miss them.
             self._read_inlined(connection, table)
-            return read_files(
+            found = read_files(
                 connection,
                 self._store.database,
                 self._snapshot.id,
@@ -223,8 +230,15 @@ class SnapshotReader:
                 predicate=predicate,
                 stats_of=stats_of,
             )
+            self._check_paths(table, found)
+            return found
 
         return self._ask(read)
+
+    def _check_paths(self, table: Table, files: Iterable[DataFile]) -> None:
+        """Raise if the catalog names a file where no file of the lake may be."""
+        paths = (path for file in files for path in file.paths)
+        self.area.check_files(table.location, paths, table.name)
 
     def inlined_rows(self, table: Table) -> list[InlinedRow]:
         """The table's rows that live in the catalog; with its files, if these were asked for."""
@@ -236,9 +250,11 @@ class SnapshotReader:
     def changes(self, table: Table, start: int) -> TableChanges:
         """What may hold the table's changes from a snapshot to this one, both included."""
         end = self._snapshot.id
-        return self._ask(
+        found = self._ask(
             lambda c: read_changes(c, self._store.database, start, end, table), also=start
         )
+        self._check_changed(table, found.files)
+        return found
 
     def columns_at(self, table: Table, snapshot_id: int) -> tuple[Column, ...]:
         """The columns that a table had at a snapshot, which need not exist any more."""
@@ -256,9 +272,15 @@ class SnapshotReader:
     def files_with_inlined_deletes(self, table: Table) -> list[ChangedFile]:
         """The table's files, of older snapshots too, from which the catalog holds deletes."""
         end = self._snapshot.id
-        return self._ask(
+        found = self._ask(
             lambda c: read_files_with_inlined_deletes(c, self._store.database, end, table)
         )
+        self._check_changed(table, found)
+        return found
+
+    def _check_changed(self, table: Table, files: Iterable[ChangedFile]) -> None:
+        for changed in files:
+            self._check_paths(table, [replace(changed.file, further_deletes=changed.delete_files)])
 
     def _read_inlined(self, connection: Connection, table: Table) -> list[InlinedRow]:
         rows = read_inlined_rows(connection, self._store.database, self._snapshot.id, table)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection, Engine, insert, select
 from sqlalchemy.exc import DBAPIError
@@ -21,6 +21,7 @@ from ducklake_spark.errors import (
     CatalogNotFoundError,
     CatalogUnavailableError,
     CatalogVersionError,
+    ConfigError,
     DataPathError,
     ReadOnlyError,
 )
@@ -28,7 +29,7 @@ from ducklake_spark.spec import tables
 from ducklake_spark.spec.changes import Change, ChangeKind, format_changes
 from ducklake_spark.spec.file_names import mark_of
 from ducklake_spark.spec.names import is_storable
-from ducklake_spark.spec.paths import as_directory, canonical, is_remote
+from ducklake_spark.spec.paths import Area, as_directory, canonical, is_remote
 
 _CREATED_BY = "dbt-ducklake"
 _FIRST_SCHEMA_ID = 0
@@ -47,12 +48,18 @@ class LakeFacts:
     data_path: str
     encrypted: bool
     lake_id: uuid.UUID | None
+    allow_paths: tuple[str, ...] = ()
 
     def mark_of(self, location: str) -> str:
         """Return the key that marks the files of a table (spec.file_names)."""
         if not location.startswith(self.data_path):
             return ""  # no file outside the data path is ever taken for an orphan
         return mark_of(self.lake_id, location.removeprefix(self.data_path))
+
+    @property
+    def area(self) -> Area:
+        """Where files of the lake may be."""
+        return Area(self.data_path, self.allow_paths)
 
 
 class Store:
@@ -137,6 +144,7 @@ def open_store(
     *,
     data_path: str | None = None,
     override_data_path: bool = False,
+    allow_paths: Sequence[str] = (),
     read_only: bool = False,
     create: bool = True,
 ) -> tuple[Store, LakeFacts]:
@@ -154,7 +162,8 @@ def open_store(
             if not create:
                 raise _no_lake(database)
             _create_lake(store, path_of_new_lake(database, data_path))
-        return store, _read_facts(store, data_path, override_data_path)
+        facts = _read_facts(store, data_path, override_data_path)
+        return store, replace(facts, allow_paths=tuple(map(_allowed_path, allow_paths)))
     except BaseException:
         store.close()
         raise
@@ -272,6 +281,16 @@ def _check_version(store: Store, version: str | None) -> None:
             hint="Attach it once with a DuckDB whose ducklake extension writes "
             f"{tables.FORMAT_VERSION} and AUTOMATIC_MIGRATION, or upgrade dbt-ducklake.",
         )
+
+
+def _allowed_path(path: str) -> str:
+    """A path of the setting allow_paths: a folder, or a single file."""
+    if not isinstance(path, str) or not path.strip():
+        raise ConfigError(
+            f"allow_paths contains {path!r}, which is not a path.",
+            hint="List the folders outside the data path whose files may be read.",
+        )
+    return complete_data_path(path)
 
 
 def complete_data_path(data_path: str) -> str:

@@ -24,6 +24,7 @@ class Connection:
     spark: SparkSettings = field(default_factory=SparkSettings)
     attached: tuple[Attached, ...] = ()
     read_only: bool = False
+    allow_paths: tuple[str, ...] = ()
 
     def led_by(self, name: str) -> Connection:
         """With the lake of that name first: one of those attached, or the first one renamed."""
@@ -31,7 +32,12 @@ class Connection:
         if wanted is None:
             return replace(self, name=name)
         first = Attached(
-            self.name, self.catalog, self.data_path, self.metadata_schema, self.read_only
+            self.name,
+            self.catalog,
+            self.data_path,
+            self.metadata_schema,
+            self.read_only,
+            self.allow_paths,
         )
         return replace(
             self,
@@ -41,6 +47,7 @@ class Connection:
             data_path=wanted.data_path,
             metadata_schema=wanted.metadata_schema,
             read_only=wanted.read_only,
+            allow_paths=wanted.allow_paths,
             attached=(first, *(other for other in self.attached if other is not wanted)),
         )
 
@@ -50,6 +57,7 @@ class Connection:
             self.catalog,
             data_path=self.data_path,
             metadata_schema=self.metadata_schema,
+            allow_paths=self.allow_paths,
             read_only=True,
         )
 
@@ -61,6 +69,7 @@ class Connection:
             self.spark,
             name=self.name,
             metadata_schema=self.metadata_schema,
+            allow_paths=self.allow_paths,
             read_only=self.read_only,
             author=self.author or system_user(),
             schema=self.schema,
@@ -79,6 +88,7 @@ class Connection:
                 other.catalog,
                 other.data_path,
                 metadata_schema=other.metadata_schema,
+                allow_paths=other.allow_paths,
                 read_only=other.read_only,
                 author=self.author or system_user(),
             )

@@ -180,6 +180,12 @@ def _add_lake_options(command: argparse.ArgumentParser) -> None:
     where.add_argument("--catalog", help="what DuckDB's ATTACH takes after ducklake:")
     where.add_argument("--data-path", help="where a new lake keeps its files")
     where.add_argument("--metadata-schema", help="the schema of the catalog's tables in PostgreSQL")
+    where.add_argument(
+        "--allow-path",
+        action="append",
+        metavar="PATH",
+        help="a folder outside the data path whose files the catalog may name; can be repeated",
+    )
     where.add_argument("--database", help="the lake's name in SQL (default: lake)")
     where.add_argument("--profile", help="a profile of profiles.yml")
     where.add_argument("--target", help="an output of the profile")
@@ -209,10 +215,17 @@ def _connection(given: argparse.Namespace) -> Connection:
     if given.catalog and (given.profile or given.target or given.profiles_dir):
         raise ConfigError("--catalog and a profile both name a lake.", hint="Give one of them.")
     if given.catalog:
-        found = Connection(given.catalog, given.data_path, given.metadata_schema)
-    elif given.data_path or given.metadata_schema:
-        raise ConfigError("--data-path and --metadata-schema say more of the lake that --catalog "
-                          "names.", hint="Name it, or have the profile say both.")  # fmt: skip
+        found = Connection(
+            given.catalog,
+            given.data_path,
+            given.metadata_schema,
+            allow_paths=tuple(given.allow_path or ()),
+        )
+    elif given.data_path or given.metadata_schema or given.allow_path:
+        raise ConfigError(
+            "--data-path, --metadata-schema and --allow-path need --catalog.",
+            hint="Add --catalog, or write the settings into the profile.",
+        )
     else:
         found = read_profile(given.profile, given.target, given.profiles_dir)
     spark = replace(

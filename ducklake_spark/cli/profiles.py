@@ -14,7 +14,7 @@ from yaml.parser import ParserError
 from yaml.scanner import ScannerError
 
 from ducklake_spark.cli.connection import Connection
-from ducklake_spark.config import parse_attached, refuse_unknown
+from ducklake_spark.config import parse_attached, parse_paths, refuse_unknown
 from ducklake_spark.errors import ConfigError
 from ducklake_spark.session import SparkSettings
 
@@ -22,6 +22,7 @@ from ducklake_spark.session import SparkSettings
 SETTINGS = (
     "type", "threads", "catalog", "data_path", "metadata_schema", "database", "schema",
     "spark_master", "spark_remote", "spark_config", "attach", "author",
+    "allow_paths",
 )  # fmt: skip
 _HINT = "Name a lake with --catalog, or see --profile, --target and --profiles-dir."
 
@@ -157,6 +158,7 @@ def _connection(output: Mapping[str, Any], where: str) -> Connection:
             {str(key): _setting(value) for key, value in config.items()},
         ),
         tuple(parse_attached(entry) for entry in attach),
+        allow_paths=parse_paths(output.get("allow_paths"), where),
     )
 
 

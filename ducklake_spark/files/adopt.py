@@ -54,6 +54,8 @@ def add_data_files(
     table = tx.table(name)
     given = [paths] if isinstance(paths, str) else paths
     found = [file for path in given for file in _expanded(path)]
+    for path in found:
+        tx.area.check(path, "The file to add,")
     _check_new(tx, table, found)
     adoption = _Adoption(table, allow_missing, ignore_extra_columns, hive_partitioning)
     with ThreadPoolExecutor(_THREADS) as pool:

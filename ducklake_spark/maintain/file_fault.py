@@ -47,6 +47,16 @@ def unreadable(path: str, failure: Exception) -> FileFault:
     )
 
 
+def not_allowed(path: str) -> FileFault:
+    """Make the fault of a file that is neither in the data path nor in allow_paths."""
+    return FileFault(
+        "path-not-allowed",
+        path,
+        "is outside the data path and allow_paths, so it was not read, and queries fail.",
+        "Find out who registered the file. If you trust it, add its folder to allow_paths.",
+    )
+
+
 def wrong_size(path: str, stored: int, said: int | None, what: str) -> FileFault:
     """Return the fault of a file whose size differs from the size in the catalog."""
     effect = "Spark skips rows or fails" if what == "file" else "DuckDB fails to read it"

@@ -11,10 +11,11 @@ from ducklake_spark.catalog.inventory import TableFiles
 from ducklake_spark.maintain.cleanup import DELETE, age_limit
 from ducklake_spark.maintain.data_file_faults import data_file_faults
 from ducklake_spark.maintain.delete_file_faults import delete_file_faults
-from ducklake_spark.maintain.file_fault import MISSING, FileFault
+from ducklake_spark.maintain.file_fault import MISSING, FileFault, not_allowed
 from ducklake_spark.maintain.orphans import orphaned_files
 from ducklake_spark.spec.faults import Fault, Severity
 from ducklake_spark.spec.names import QualifiedName, fold
+from ducklake_spark.spec.paths import Area
 
 _THREADS = 16  # they wait for the store most of the time
 
@@ -26,7 +27,7 @@ def stored_faults(catalog: Catalog, *, schema: str | None, table: str | None) ->
     for files in catalog.table_files():
         name = names.get(files.table_id)  # None: created since the names were read
         if name is not None and _is_wanted(name, schema, table):
-            found += [(str(name), fault) for fault in _table_faults(files)]
+            found += [(str(name), fault) for fault in _table_faults(files, catalog.area)]
     faults = [fault.of(relation) for relation, fault in _still_there(catalog, found)]
     return faults + (list(_orphans(catalog)) if schema is None else [])
 
@@ -37,13 +38,20 @@ def _is_wanted(name: QualifiedName, schema: str | None, table: str | None) -> bo
     )
 
 
-def _table_faults(files: TableFiles) -> Iterator[FileFault]:
+def _table_faults(files: TableFiles, area: Area) -> Iterator[FileFault]:
+    known = [file for file in files.data_files if area.contains(file.path)]
     with ThreadPoolExecutor(_THREADS) as pool:
         check = partial(data_file_faults, columns=files.columns, next_row_id=files.next_row_id)
-        data = pool.map(check, files.data_files)
-        deletes = pool.map(lambda pair: delete_file_faults(*pair), files.delete_files)
+        data = pool.map(check, known)
+        deletes = pool.map(
+            lambda pair: delete_file_faults(*pair),
+            [pair for pair in files.delete_files if area.contains(pair[1].path)],
+        )
         for found in (*data, *deletes):
             yield from found
+    paths = [file.path for file in files.data_files]
+    paths += [delete.path for _, delete in files.delete_files]
+    yield from (not_allowed(path) for path in paths if not area.contains(path))
 
 
 def _still_there(

@@ -333,6 +333,12 @@ class DataFile:
     order: int | None = None
 
     @property
+    def paths(self) -> list[str]:
+        """The complete paths of the file and of its delete files."""
+        deletes = (self.delete_file, *self.further_deletes)
+        return [self.path, *(delete.path for delete in deletes if delete is not None)]
+
+    @property
     def deleted_rows(self) -> int:
         """How many of its rows are deleted, by delete files or in the catalog."""
         deletes = (self.delete_file, *self.further_deletes)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import unquote
 
@@ -18,6 +19,8 @@ _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+)://")
 _LOCAL = re.compile(r"^file:(?://(?:localhost)?(?=/)|(?=/(?!/)))", re.IGNORECASE)
 # One store, several spellings: DuckDB writes s3://, Hadoop reads s3a://.
 _SAME_STORE = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "abfs": "abfss", "az": "abfss"}
+# Below a folder whoever reads it, unless it has two dots.
+_PLAIN = re.compile(r"[\w=.-][\w=./ -]*")
 _ON_WINDOWS = os.sep == "\\"
 
 
@@ -76,6 +79,43 @@ def is_inside(root: str, path: str) -> bool:
         if decoded == path:
             return True
         root, path = unquote(root), decoded
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """Where files of a lake may be: its data path, and the paths that its user allows beside it.
+
+    The catalog names the files, and whoever can write to the catalog can name any file. Only
+    spelling counts: a symbolic link is followed wherever it leads.
+    """
+
+    data_path: str
+    allowed: tuple[str, ...] = ()
+
+    def contains(self, path: str) -> bool:
+        """Return whether a file may be read and written at the path."""
+        roots = (self.data_path, *self.allowed)
+        return any(is_inside(root, path) for root in roots) or any(
+            canonical(root) == canonical(path) for root in self.allowed
+        )
+
+    def check(self, path: str, what: str) -> None:
+        """Raise unless the path is in the area; `what` is at the path."""
+        if not self.contains(path):
+            folder = path.rstrip("/") if path.endswith("/") else path.rpartition("/")[0]
+            raise PathOutsideLakeError(
+                f"{what} {path!r} is outside the data path {self.data_path!r}.",
+                hint="Whoever can write to the catalog can name any file. If you trust it, add "
+                f"this line to the profile: allow_paths: [{(folder or '/')!r}]",
+            )
+
+    def check_files(self, location: str, paths: Iterable[str], table: object) -> None:
+        """Raise unless every file of a table is in the area; `location` is the table's folder."""
+        is_known = self.contains(location)
+        for path in paths:
+            rest = path[len(location) :] if path.startswith(location) else "../"
+            if not (is_known and _PLAIN.fullmatch(rest) and ".." not in rest):
+                self.check(path, f"The file of {table}")
 
 
 def relative_to(root: str, path: str) -> str:

@@ -25,6 +25,8 @@ class LakeAddress:
     catalog: str
     data_path: str
     metadata_schema: str | None = None
+    # Where tests put the files that they add to tables.
+    allow_paths: tuple[str, ...] = ()
 
     @property
     def data_folder(self) -> Path:
@@ -33,7 +35,11 @@ class LakeAddress:
 
     def open(self, **options: Any) -> Catalog:
         """Our client on the lake."""
-        settings = {"data_path": self.data_path, "metadata_schema": self.metadata_schema}
+        settings = {
+            "data_path": self.data_path,
+            "metadata_schema": self.metadata_schema,
+            "allow_paths": self.allow_paths,
+        }
         return Catalog.open(self.catalog, **(settings | options))
 
     def sql(self, query: str) -> list[tuple[Any, ...]]:
@@ -91,4 +97,4 @@ def _database(address: LakeAddress) -> Iterator[Any]:
 def file_lake(kind: str, folder: Path) -> LakeAddress:
     """A lake on SQLite or a DuckDB file, below a folder."""
     catalog = {"sqlite": f"sqlite:{folder}/catalog.sqlite", "duckdb": f"{folder}/lake.ducklake"}
-    return LakeAddress(kind, catalog[kind], f"{folder}/data/")
+    return LakeAddress(kind, catalog[kind], f"{folder}/data/", allow_paths=(str(folder),))

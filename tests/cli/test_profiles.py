@@ -28,7 +28,8 @@ shop:
       spark_config: {spark.sql.shuffle.partitions: 3, spark.ui.enabled: true}
       author: me
       attach:
-        - {database: other, catalog: "sqlite:other.sqlite", read_only: true}
+        - {database: other, catalog: "sqlite:other.sqlite", read_only: true, allow_paths: [/x]}
+      allow_paths: [/srv/shared/, "s3://events/"]
     typo:
       type: ducklake
       catalogue: sqlite:elsewhere.sqlite
@@ -71,6 +72,9 @@ def test_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     }
     (other,) = found.attached
     assert (other.name, other.catalog, other.read_only) == ("other", "sqlite:other.sqlite", True)
+    assert (found.allow_paths, other.allow_paths) == (("/srv/shared/", "s3://events/"), ("/x",))
+    there = found.led_by("other")
+    assert (there.allow_paths, there.attached[0].allow_paths) == (("/x",), found.allow_paths)
     assert "hush" not in repr(found)
 
 
@@ -136,7 +140,7 @@ def test_a_file_without_profiles_is_told(folder: Path, text: str) -> None:
         (["tables", "--profile", "nope"], "no profile 'nope'"),
         (["tables", "--profiles-dir", "empty"], "no profiles.yml"),
         (["sql", "SELECT 1", "--catalog", "x", "--profile", "shop"], "both name a lake"),
-        (["tables", "--data-path", "x", "--profile", "shop"], "the lake that --catalog names"),
+        (["tables", "--data-path", "x", "--profile", "shop"], "allow-path need --catalog"),
         (["snapshots", "--catalog", "mysql:x"], "MySQL"),
     ],
 )

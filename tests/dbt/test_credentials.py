@@ -29,6 +29,11 @@ def read(profile: dict[str, Any]) -> DuckLakeCredentials:
         ({"data_path": 5}, "data_path must be a text, not int"),
         ({"spark_config": ["x"]}, "spark_config must be a mapping of Spark's settings, not list"),
         ({"attach": {"database": "x"}}, "attach must be a list of mappings, .* not dict"),
+        ({"allow_paths": "/srv"}, "allow_paths must be a list of paths, not str"),
+        (
+            {"attach": [{"database": "x", "catalog": "y", "allow_paths": "/srv"}]},
+            "allow_paths of an entry of attach must be a list of paths",
+        ),
         ({"attach": ["sqlite:x"]}, "attach must be a list of mappings, .* not str"),
         ({"data_pth": "x"}, "data_pth is no setting of a ducklake profile; is data_path meant?"),
         ({"thread": 4}, "thread is no setting of a ducklake profile; is threads meant?"),

@@ -25,6 +25,7 @@ from ducklake_spark.spec.names import fold
 _SHAPES = {
     "spark_config": "a mapping of Spark's settings",
     "attach": "a list of mappings, one for each lake",
+    "allow_paths": "a list of paths",
 }
 
 
@@ -42,6 +43,7 @@ class DuckLakeCredentials(Credentials):
     spark_config: dict[str, Any] = field(default_factory=dict)
     attach: list[dict[str, Any]] = field(default_factory=list)
     author: str | None = None
+    allow_paths: list[str] = field(default_factory=list)
 
     @classmethod
     def validate(cls, data: Any) -> None:
@@ -101,7 +103,7 @@ class DuckLakeCredentials(Credentials):
 
     def _connection_keys(self) -> tuple[str, ...]:
         return ("database", "schema", "catalog", "data_path", "metadata_schema",
-                "spark_master", "spark_remote", "attach", "author")  # fmt: skip
+                "spark_master", "spark_remote", "attach", "author", "allow_paths")  # fmt: skip
 
     def connection_info(self, *, with_aliases: bool = False) -> Iterator[tuple[str, Any]]:
         """What `dbt debug` prints and `target` gives to models: nothing that holds a password."""

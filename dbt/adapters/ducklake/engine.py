@@ -57,6 +57,7 @@ class Engine:
                 mine.catalog,
                 data_path=mine.data_path,
                 metadata_schema=mine.metadata_schema,
+                allow_paths=mine.allow_paths,
                 author=mine.commit_author,
             )
         }
@@ -65,6 +66,7 @@ class Engine:
                 other.catalog,
                 data_path=other.data_path,
                 metadata_schema=other.metadata_schema,
+                allow_paths=other.allow_paths,
                 read_only=other.read_only,
                 author=mine.commit_author,
             )
