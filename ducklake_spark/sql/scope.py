@@ -15,11 +15,11 @@ from pyspark.sql import DataFrame
 
 from ducklake_spark.catalog import LakeReader, find_schema
 from ducklake_spark.errors import (
-    InvalidDefinitionError,
     NotFoundError,
     QueryError,
     StatementError,
     UnsupportedFeatureError,
+    UntrustedSqlError,
 )
 from ducklake_spark.scan import read_table
 from ducklake_spark.spec.catalog_sql import canonical
@@ -38,9 +38,9 @@ from ducklake_spark.sql.tokens import Cursor, quoted
 from ducklake_spark.sql.trust import (
     check_calls_of,
     check_definition,
+    check_file,
     check_new_query,
     check_query,
-    refuse_relation,
     within_parentheses,
 )
 from ducklake_spark.sql.views import SPARK_TEXT, spark_text
@@ -189,7 +189,7 @@ class Scope:
                 edits.append(Edit(reference.start, reference.end, quoted(view)))
                 shown.append((reference, relation))
             elif home is not None and reference.arguments is None:
-                raise refuse_relation(reference, f"The view {home}")
+                self._check_other(reference, home)
         edits += self._functions_in(cursor, edits, home)
         if home is not None:
             check_query(cursor, named, edits, f"The view {home}")
@@ -273,9 +273,8 @@ class Scope:
         for reference in named.references:
             relation = self._lakes_own(reference)
             if relation is None:
-                self._refuse_temporary(reference)
                 if reference.arguments is None:
-                    raise refuse_relation(reference, f"The view {to}")
+                    self._check_other(reference, to)
             else:
                 name = ".".join(map(quoted, (relation.name.schema, relation.name.name)))
                 name = name if relation.lake == lake else f"{quoted(relation.lake)}.{name}"
@@ -288,13 +287,15 @@ class Scope:
         is_of_rows = len(parts) == 2 and self.workspace.lake_named(parts[0]) is not None
         return is_of_rows or self._macro(parts, to) is not None
 
-    def _refuse_temporary(self, reference: Reference) -> None:
-        name = ".".join(map(quoted, reference.parts))
-        if reference.arguments is not None or not self.spark_has(reference.parts):
+    def _check_other(self, reference: Reference, view: Relation) -> None:
+        """Raise unless a view of a lake may read a relation that is not one of a lake."""
+        if not self.spark_has(reference.parts):
+            check_file(reference, f"The view {view}", self.workspace.lakes[view.lake].area)
             return
+        name = ".".join(map(quoted, reference.parts))
         if self.workspace.session.spark.catalog.getTable(name).isTemporary:
-            raise InvalidDefinitionError(
-                f"A view of a lake cannot read {name}, which is a view of this session only.",
+            raise UntrustedSqlError(
+                f"The view {view} cannot read {name}, which is a view of this session only.",
                 hint="Write its query into this one, or create it as a view of the lake.",
             )
 

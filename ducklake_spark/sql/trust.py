@@ -6,6 +6,7 @@ relations and functions of lakes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from ducklake_spark.errors import StatementError, UntrustedSqlError
@@ -16,11 +17,16 @@ from ducklake_spark.spec.catalog_sql import (
     check_structure,
     string_places,
 )
+from ducklake_spark.spec.paths import Area
 from ducklake_spark.sql import parse_functions
 from ducklake_spark.sql.references import Named, Reference, find_references
 from ducklake_spark.sql.splice import Edit, Spliced
 from ducklake_spark.sql.statements import CreateFunction
 from ducklake_spark.sql.tokens import Cursor, Kind
+
+# The formats of files that Spark reads without further libraries.
+_FILE_FORMATS = ("binaryfile", "csv", "json", "orc", "parquet", "text")
+_COMPLETE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 def check_query(cursor: Cursor, named: Named, edits: Sequence[Edit], origin: str) -> None:
@@ -74,17 +80,27 @@ def check_calls_of(definition: str, edits: Sequence[Edit], origin: str) -> None:
     named = find_references(Cursor(definition, cursor.tokens), strict=True)
     for reference in named.references:
         if reference.arguments is None:
-            raise refuse_relation(reference, origin)
+            raise _not_allowed(reference, origin)
     check_query(cursor, named, edits, origin)
 
 
-def refuse_relation(reference: Reference, origin: str) -> UntrustedSqlError:
-    """Make the error for a relation that is not one of a lake."""
+def check_file(reference: Reference, origin: str, area: Area) -> None:
+    """Raise unless the relation is files that the lake may use, such as parquet.`/data/x`."""
+    source, path = reference.parts if len(reference.parts) == 2 else ("", "")
+    # Hadoop expands {a,b} and * after this check. A relative path depends on who reads it.
+    is_plain = not any(part in path for part in ("..", "{", "}", "\\"))
+    if source.lower() not in _FILE_FORMATS or not is_plain or not _COMPLETE.match(path):
+        raise _not_allowed(reference, origin)
+    area.check(path, f"{origin} reads a file that")
+
+
+def _not_allowed(reference: Reference, origin: str) -> UntrustedSqlError:
     name = ".".join(reference.parts)
     return UntrustedSqlError(
-        f"{origin} reads {name}, which is not a table or view of a lake.",
-        hint="A view that a catalog stores can read only lakes, and a function nothing. Read files "
-        "and Spark's own tables in your query, such as a model materialized as a table.",
+        f"{origin} reads {name}, which is not a table or view that exists.",
+        hint="A view that a catalog stores can read tables and views of lakes, permanent tables of "
+        "Spark, and files by a complete path. Read everything else in your query, such as a model "
+        "materialized as a table.",
     )
 
 

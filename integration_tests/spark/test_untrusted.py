@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from ducklake_spark.errors import DuckLakeError, UntrustedSqlError
+from ducklake_spark.errors import DuckLakeError, PathOutsideLakeError, UntrustedSqlError
+from ducklake_spark.lake import Lake
 from ducklake_spark.session import Session
 from support.sql_lakes import SqlLake, sql_lake
 
@@ -15,9 +17,16 @@ SECRET = "G9_SECRET_OF_THE_HOST"
 
 
 @pytest.fixture(scope="module")
+def secret(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file that the lake may not use."""
+    file = tmp_path_factory.mktemp("host") / "secret"
+    file.write_text("of the host\n")
+    return file
+
+
+@pytest.fixture(scope="module")
 def on(session: Session, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqlLake]:
     folder = tmp_path_factory.mktemp("untrusted")
-    (folder / "secret").write_text("of the host\n")
     with sql_lake(session, folder) as opened:
         opened.run(
             "CREATE TABLE t (id INT, note STRING DEFAULT 'n')",
@@ -126,14 +135,13 @@ _IS_NOTHING = ("syntax", "cannot be resolved", "does not exist")
 
 
 @pytest.mark.parametrize("text", REACH_OUT)
-def test_a_view_cannot_reach_out(on: SqlLake, text: str) -> None:
+def test_a_view_cannot_reach_out(on: SqlLake, secret: Path, text: str) -> None:
     on.lake.session.spark.range(1).createOrReplaceTempView("of_the_session")
-    secret = on.address.data_folder.parent / "secret"
     _store_view(on, text.replace("{secret}", str(secret)))
     with pytest.raises(DuckLakeError) as caught:
         on.rows("SELECT * FROM v")
     said = str(caught.value)
-    is_checked = isinstance(caught.value, UntrustedSqlError)
+    is_checked = isinstance(caught.value, (UntrustedSqlError, PathOutsideLakeError))
     assert is_checked or any(words in said.lower() for words in _IS_NOTHING)
     assert "of the host" not in said
     assert not secret.with_suffix(".d").exists()
@@ -168,6 +176,39 @@ def test_a_view_may_compute(on: SqlLake, text: str, value: object) -> None:
     assert on.rows("SELECT x FROM v") == [(value,)]
 
 
+def test_a_view_reads_permanent_tables_of_spark(on: SqlLake) -> None:
+    spark = on.lake.session.spark
+    spark.sql("CREATE TABLE default.permanent USING parquet AS SELECT 7 AS id")
+    try:
+        on.run("CREATE VIEW of_spark AS SELECT id FROM default.permanent")
+        assert on.rows("SELECT * FROM of_spark") == [(7,)]
+    finally:
+        spark.sql("DROP TABLE default.permanent")
+        on.run("DROP VIEW IF EXISTS of_spark")
+
+
+def test_a_view_reads_files_where_files_of_the_lake_may_be(on: SqlLake, tmp_path: Path) -> None:
+    inside, elsewhere = on.address.data_folder / "raw", tmp_path / "elsewhere"
+    for folder in (inside, elsewhere):
+        on.lake.session.spark.range(3).write.parquet(str(folder))
+    on.run(f"CREATE VIEW of_files AS SELECT id FROM parquet.`{inside}`")
+    assert on.rows("SELECT count(*) FROM of_files") == [(3,)]
+    on.run("DROP VIEW of_files")
+    with pytest.raises(PathOutsideLakeError, match=r"allow_paths: \["):
+        on.run(f"CREATE VIEW of_files AS SELECT id FROM parquet.`{elsewhere}`")
+    with Lake.open(
+        on.address.catalog, spark=on.lake.session.spark, allow_paths=[str(elsewhere)]
+    ) as lake:
+        lake.sql(f"CREATE VIEW of_files AS SELECT id FROM parquet.`{elsewhere}`")
+        assert lake.sql("SELECT count(*) FROM of_files").collect()[0][0] == 3
+    with pytest.raises(PathOutsideLakeError):
+        on.rows("SELECT * FROM of_files")
+    on.run("DROP VIEW of_files")
+    for path in (f"{inside}/../raw", f"{inside.parent}/{{raw,x}}"):
+        with pytest.raises(UntrustedSqlError):
+            on.run(f"CREATE VIEW of_files AS SELECT id FROM parquet.`{path}`")
+
+
 def test_variables_are_replaced_in_the_users_text_alone(on: SqlLake) -> None:
     _store_view(on, "SELECT '${spark.mine}' AS x, id FROM t")
     on.lake.session.spark.conf.set("spark.mine", "2")
@@ -185,7 +226,7 @@ def test_what_reaches_out_cannot_be_stored(on: SqlLake) -> None:
         "CREATE FUNCTION lake.main.g(a INT) RETURN theirs(a)",
         "ALTER TABLE t ALTER COLUMN note SET DEFAULT theirs(1)",
     ):
-        with pytest.raises(UntrustedSqlError):
+        with pytest.raises(DuckLakeError, match=r"DL703|DL702|Cannot keep \$"):
             on.run(statement)
 
 
