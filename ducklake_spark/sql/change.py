@@ -277,7 +277,7 @@ def _assigned(
         if not rest:
             values[column.name] = value
             continue
-        before = values.get(column.name, f"{quoted(alias)}.{quoted(column.name)}")
+        before = values.get(column.name, F.col(f"{quoted(alias)}.{quoted(column.name)}"))
         struct = F.expr(before) if isinstance(before, str) else before
         values[column.name] = struct.withField(".".join(map(quoted, rest)), F.expr(value))
     return values
@@ -370,7 +370,7 @@ def _clause(
     return Clause(when.when, when.then, condition, values, when.message)
 
 
-def _all_by_name(table: Table, source: DataFrame, source_alias: str) -> dict[str, str]:
+def _all_by_name(table: Table, source: DataFrame, source_alias: str) -> dict[str, Expression]:
     """The star of a MERGE: every column of the table from the source's column of that name."""
     given = {fold(name): name for name in source.columns}
     missing = [column.name for column in table.columns if fold(column.name) not in given]
@@ -381,7 +381,7 @@ def _all_by_name(table: Table, source: DataFrame, source_alias: str) -> dict[str
             hint="Name the columns to set, or add them to the source.",
         )
     return {
-        column.name: f"{quoted(source_alias)}.{quoted(given[fold(column.name)])}"
+        column.name: F.col(f"{quoted(source_alias)}.{quoted(given[fold(column.name)])}")
         for column in table.columns
     }
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import ceil
-from typing import Literal
 
 import pyarrow.compute as pc
 from pyspark.sql import Column as Expression
@@ -18,32 +17,23 @@ from ducklake_spark.errors import InvalidDefinitionError, QueryError
 from ducklake_spark.scan import PLACE, ROW_ID, read_rows
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import DataFile, Table
-from ducklake_spark.spec.names import backticked, fold
 from ducklake_spark.spec.predicates import Predicate
 from ducklake_spark.write.delete import delete_places
+from ducklake_spark.write.outcomes import (
+    ACTION,
+    IN_SOURCE,
+    Clause,
+    Values,
+    expression,
+    new_values,
+    outcomes,
+    written,
+)
 from ducklake_spark.write.stage import StagedFiles, discarded_on_error, stage
 
-_ACTION = "_ducklake_action"
-_IN_SOURCE = "_ducklake_in_source"
 _ROW = "_ducklake_row"
 _BROADCAST_UP_TO = 500_000  # rows of a source, of which each task is given the keys
 _ROWS_PER_FILE = 100_000  # of changed rows, which few tasks write as fast as many
-
-Values = Mapping[str, Expression | str]
-
-
-@dataclass(frozen=True, slots=True)
-class Clause:
-    """One WHEN of a MERGE: `values` are expressions over both sides, by target column.
-
-    An error has a `message`, which may be left out.
-    """
-
-    when: Literal["matched", "not matched", "not matched by source"]
-    then: Literal["update", "delete", "insert", "do nothing", "error"]
-    condition: Expression | str | None = None
-    values: Values = field(default_factory=dict)
-    message: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +65,8 @@ def update(
     rows = read_rows(session, tx, table, files, extras=(PLACE, ROW_ID))
     rows = rows.alias(alias or table.name.name)
     if condition is not None:
-        rows = rows.where(_expression(condition))
-    with kept(rows.select(PLACE, ROW_ID, *_new_values(table, values))) as found:
+        rows = rows.where(expression(condition))
+    with kept(rows.select(PLACE, ROW_ID, *new_values(table, values))) as found:
         places = found.select(PLACE).toArrow()[PLACE]
         if not len(places):
             tx.delete_rows(table.name, {})
@@ -110,54 +100,13 @@ def merge(
     _check_clauses(clauses)
     files = tx.files(table, predicate=predicate)
     target = read_rows(session, tx, table, files, extras=(PLACE, ROW_ID)).alias(target_alias)
-    target = _judged(target, clauses, "not matched by source").alias(target_alias)
-    marked = source.withColumn(_IN_SOURCE, F.lit(True)).alias(source_alias)
-    marked = _judged(marked, clauses, "not matched").alias(source_alias)
+    marked = source.withColumn(IN_SOURCE, F.lit(True)).alias(source_alias)
     if not _needs_all_rows(clauses) and source.count() <= _BROADCAST_UP_TO:
         # Only the rows that are matched move to where they meet their matches.
-        target = target.join(F.broadcast(marked), _expression(on), "left_semi").alias(target_alias)
-    joined = target.join(marked, _expression(on), _join_kind(clauses))
-    acted = joined.withColumn(_ACTION, _action(table, clauses)).where(F.col(_ACTION) >= 0)
-    with kept(_outcomes(table, acted, clauses, target_alias, source_alias)) as found:
+        target = target.join(F.broadcast(marked), expression(on), "left_semi").alias(target_alias)
+    joined = target.join(marked, expression(on), _join_kind(clauses))
+    with kept(outcomes(table, joined, clauses, target_alias, source_alias)) as found:
         return _apply(tx, table, files, found, clauses)
-
-
-def _judged(side: DataFrame, clauses: Sequence[Clause], when: str) -> DataFrame:
-    """One side of the join with the conditions that may look at this side only."""
-    for at, clause in enumerate(clauses):
-        if clause.when == when and clause.condition is not None:
-            side = side.withColumn(_verdict(at), _expression(clause.condition))
-    return side
-
-
-def _verdict(at: int) -> str:
-    return f"_ducklake_when_{at}"
-
-
-def _outcomes(
-    table: Table, acted: DataFrame, clauses: Sequence[Clause], target_alias: str, source_alias: str
-) -> DataFrame:
-    """Place, id and action of each row to change, and what a clause writes for it as a struct."""
-    known = [PLACE, ROW_ID, _ACTION]
-
-    def written(at: int, values: Sequence[Expression]) -> Expression:
-        return F.when(F.col(_ACTION) == at, F.struct(*values)).alias(_written(at))
-
-    updates, inserts = (
-        {at: clause.values for at, clause in enumerate(clauses) if clause.then == then}
-        for then in ("update", "insert")
-    )
-    new = [written(at, _new_values(table, updates[at], target_alias)) for at in updates]
-    if not inserts:
-        return acted.select(*known, *new)
-    # What is inserted knows the names of the source alone.
-    rows = acted.select(*known, *new, f"{backticked(source_alias)}.*").alias(source_alias)
-    added = [written(at, _inserted_values(table, inserts[at])) for at in inserts]
-    return rows.select(*known, *map(_written, updates), *added)
-
-
-def _written(at: int) -> str:
-    return f"_ducklake_written_{at}"
 
 
 def _apply(
@@ -167,7 +116,7 @@ def _apply(
     found: DataFrame,
     clauses: Sequence[Clause],
 ) -> Changed:
-    moves = found.where(F.col(PLACE).isNotNull()).select(PLACE, _ACTION).toArrow()
+    moves = found.where(F.col(PLACE).isNotNull()).select(PLACE, ACTION).toArrow()
     places = moves[PLACE]
     if len(pc.unique(places)) < len(places):
         twice = len(places) - len(pc.unique(places))
@@ -178,12 +127,12 @@ def _apply(
     with discarded_on_error(tx) as staged:
         inserted = 0
         for at, clause in enumerate(clauses):
-            rows = found.where(F.col(_ACTION) == at)
+            rows = found.where(F.col(ACTION) == at)
             if clause.then == "update":
-                count = pc.sum(pc.equal(moves[_ACTION], at)).as_py() or 0
-                _stage_updated(tx, table, rows.select(f"{_written(at)}.*", ROW_ID), count, staged)
+                count = pc.sum(pc.equal(moves[ACTION], at)).as_py() or 0
+                _stage_updated(tx, table, rows.select(f"{written(at)}.*", ROW_ID), count, staged)
             elif clause.then == "insert":
-                new = rows.select(f"{_written(at)}.*")
+                new = rows.select(f"{written(at)}.*")
                 staged.append(stage(new, table, tx.options(table)))
                 inserted += staged[-1].record_count
         delete_places(tx, table, files, places)
@@ -214,57 +163,6 @@ def _join_kind(clauses: Sequence[Clause]) -> str:
     return {(True, True): "full", (True, False): "left", (False, True): "right"}.get(
         (left, right), "inner"
     )
-
-
-def _action(table: Table, clauses: Sequence[Clause]) -> Expression:
-    """The number of the clause that applies to a joined row, -1 for none."""
-    in_target, in_source = F.col(PLACE).isNotNull(), F.col(_IN_SOURCE).isNotNull()
-    sides = {
-        "matched": in_target & in_source,
-        "not matched": ~in_target,
-        "not matched by source": ~in_source,
-    }
-    action = F.lit(-1)
-    for at, clause in reversed(list(enumerate(clauses))):
-        applies = sides[clause.when]
-        if clause.condition is not None:
-            by_both = clause.when == "matched"
-            applies &= _expression(clause.condition) if by_both else F.col(_verdict(at))
-        action = F.when(applies, _acting(table, at, clause)).otherwise(action)
-    return action
-
-
-def _acting(table: Table, at: int, clause: Clause) -> Expression:
-    if clause.then == "do nothing":
-        return F.lit(-1)
-    if clause.then == "error":
-        message = clause.message or f"MERGE into {table.name}: a row is {clause.when}"
-        return F.raise_error(F.lit(message)).cast("int")
-    return F.lit(at)
-
-
-def _new_values(table: Table, values: Values, alias: str | None = None) -> list[Expression]:
-    """Every column of the table: as it is, unless there is a new value for it."""
-    given = _by_name(table, values)
-    prefix = f"{backticked(alias)}." if alias else ""
-    return [
-        _expression(given.get(c.id, f"{prefix}{backticked(c.name)}")).alias(c.name)
-        for c in table.columns
-    ]
-
-
-def _inserted_values(table: Table, values: Values) -> list[Expression]:
-    given = _by_name(table, values)
-    return [_expression(given[c.id]).alias(c.name) for c in table.columns if c.id in given]
-
-
-def _by_name(table: Table, values: Values) -> dict[int, Expression | str]:
-    columns = {fold(column.name): column.id for column in table.columns}
-    return {columns.get(fold(n)) or table.column(n).id: value for n, value in values.items()}
-
-
-def _expression(value: Expression | str) -> Expression:
-    return F.expr(value) if isinstance(value, str) else value
 
 
 def _stage_updated(
