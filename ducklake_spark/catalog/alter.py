@@ -22,6 +22,7 @@ from ducklake_spark.spec.model import (
 )
 from ducklake_spark.spec.names import (
     as_duckdb_writes,
+    check_column_name,
     check_identifier,
     check_text,
     fold,
@@ -84,7 +85,7 @@ def make_column(field: Field, ids: Iterator[int]) -> Column:
 
 
 def _grow(name: str, data_type: DataType, ids: Iterator[int]) -> Column:
-    check_identifier(name, "column")
+    check_column_name(name)
     if data_type.name == "unknown":
         raise InvalidDefinitionError(f"Column {name!r} has no known type.")
     column_id = next(ids)
@@ -204,7 +205,7 @@ def drop_column(table: Table, path: str) -> Table:
 
 def rename_column(table: Table, path: str, new_name: str) -> Table:
     """The table with a column or field under another name; sort expressions follow."""
-    check_identifier(new_name, "column")
+    check_column_name(new_name)
     column = table.column(path)
     _refuse_fixed_child(table, path, "renamed")
     siblings = [c for c in _siblings(table, path) if c.id != column.id]

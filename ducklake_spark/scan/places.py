@@ -17,6 +17,9 @@ from ducklake_spark.spec.model import DataFile
 # Where a row is: a number from zero for a place in a file, its ordinal in the scan and the row's
 # position there; one below zero for the id of a row in the catalog.
 PLACE = "_ducklake_place"
+# What the catalog says of the file of a row.
+ROW_ID_START = "_ducklake_row_id_start"
+BEGIN_SNAPSHOT = "_ducklake_begin_snapshot"
 # A file of more rows than this does not exist; a scan of more files than the rest has neither.
 POSITION_BITS = 40
 
@@ -54,14 +57,14 @@ def position() -> Expression:
 
 
 def with_lineage(session: Session, frame: DataFrame, files: Mapping[int, DataFile]) -> DataFrame:
-    """The frame, which has its places, with row_id_start and begin_snapshot of the files."""
+    """The frame, which has its places, with ROW_ID_START and BEGIN_SNAPSHOT of the files."""
     known = [files.get(at) for at in range(max(files) + 1)]
     starts = pa.array([file and file.row_id_start for file in known], pa.int64())
     births = pa.array([file and file.begin_snapshot for file in known], pa.int64())
     return frame.withColumns(
         {
-            "row_id_start": looked_up(session, starts, ordinal()),
-            "begin_snapshot": looked_up(session, births, ordinal()),
+            ROW_ID_START: looked_up(session, starts, ordinal()),
+            BEGIN_SNAPSHOT: looked_up(session, births, ordinal()),
         }
     )
 

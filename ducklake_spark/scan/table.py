@@ -31,7 +31,14 @@ from ducklake_spark.scan.defaults import (
 from ducklake_spark.scan.deletes import without_deleted
 from ducklake_spark.scan.held import Held, as_held, held_types, promoted
 from ducklake_spark.scan.inlined import inlined_frame
-from ducklake_spark.scan.places import PLACE, position, with_lineage, with_places
+from ducklake_spark.scan.places import (
+    BEGIN_SNAPSHOT,
+    PLACE,
+    ROW_ID_START,
+    position,
+    with_lineage,
+    with_places,
+)
 from ducklake_spark.scan.source import read_files
 from ducklake_spark.scan.types import (
     FIELD_ID,
@@ -41,7 +48,7 @@ from ducklake_spark.scan.types import (
 )
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import Column, DataFile, InlinedRow, MappedName, NameMapping, Table
-from ducklake_spark.spec.names import backticked
+from ducklake_spark.spec.names import backticked, is_reserved
 from ducklake_spark.spec.predicates import Predicate
 from ducklake_spark.storage.failures import files_of
 from ducklake_spark.storage.recorded import check_sizes
@@ -165,6 +172,8 @@ class _Scan:
         births = self.reader.column_births(self.table) if fillable else {}
         for file in files:
             self._refuse_unreadable(file)
+        if self.extras:
+            refuse_reserved(self.table)
         held = held_types(self.reader, self.table, self.columns, files, mappings)
         for ordinal, file in enumerate(files):
             partial = file.partial_max is not None and file.partial_max > self.reader.snapshot.id
@@ -237,10 +246,8 @@ class _Scan:
     def _extra_values(self) -> list[Expression]:
         path = F.col("_metadata.file_path")
         known: dict[str, Callable[[], Expression]] = {
-            ROW_ID: lambda: F.coalesce(
-                F.col(STORED[ROW_ID][0]), F.col("row_id_start") + position()
-            ),
-            SNAPSHOT_ID: lambda: F.coalesce(F.col(STORED[SNAPSHOT_ID][0]), F.col("begin_snapshot")),
+            ROW_ID: lambda: F.coalesce(F.col(STORED[ROW_ID][0]), F.col(ROW_ID_START) + position()),
+            SNAPSHOT_ID: lambda: F.coalesce(F.col(STORED[SNAPSHOT_ID][0]), F.col(BEGIN_SNAPSHOT)),
             FILE: lambda: path,
             PLACE: lambda: F.col(PLACE),
         }
@@ -277,6 +284,12 @@ class _Scan:
                 initial = stored_default(constant, stored_type(column, with_ids=False))
                 values.append(decoded(initial, column).alias(column.name))
                 continue
+            if is_reserved(entry.source_name):
+                raise UnsupportedFeatureError(
+                    f"Column {column.name!r} of {self.table.name} is {entry.source_name!r} in an "
+                    "added file, and names that begin with _ducklake_ are reserved.",
+                    hint="Read the table with DuckDB, or write the file again without that name.",
+                )
             held = as_held(column, types)
             fields.append(T.StructField(entry.source_name, _named_type(held, entry), True))
             stored = _reshaped(F.col(backticked(entry.source_name)), held, entry)
@@ -294,6 +307,17 @@ class _Scan:
         }
         extras = [(name, *known[name]) for name in self.extras]
         return inlined_frame(self.session, self.columns, rows, extras)
+
+
+def refuse_reserved(table: Table) -> None:
+    """Raise if a column of the table could be taken for one that is added to its rows."""
+    for column in table.columns:
+        if is_reserved(column.name):
+            raise UnsupportedFeatureError(
+                f"Column {column.name!r} of {table.name} has a reserved name, so the table can "
+                "only be read.",
+                hint="Rename the column with ALTER TABLE: names must not begin with _ducklake_.",
+            )
 
 
 def _with_id(name: str, field_id: int) -> T.StructField:

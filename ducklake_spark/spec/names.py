@@ -14,6 +14,7 @@ from ducklake_spark.spec.keywords import KEYWORDS
 _PLAIN_PART = re.compile(r'\s*(?:"((?:[^"]|"")*)"|`((?:[^`]|``)*)`|([^."`\s][^."`]*?))\s*(\.|$)')
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _UNQUOTED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_LONGEST_DIRECTORY = 255  # characters, which are ASCII; common file systems take no more bytes
 _PLAIN_DIRECTORY = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -60,6 +61,15 @@ def needs_quotes(name: str) -> bool:
     return not _UNQUOTED.fullmatch(name) or fold(name) in KEYWORDS
 
 
+# Begins the names of columns that this package adds to rows while it reads and writes them.
+RESERVED_PREFIX = "_ducklake_"
+
+
+def is_reserved(name: str) -> bool:
+    """Return whether a column of that name could be taken for one of our own."""
+    return fold(name).startswith(RESERVED_PREFIX)
+
+
 def check_identifier(name: str, what: str) -> str:
     """The name itself, or an error if no catalog database could hold it."""
     if not name or not is_storable(name):
@@ -68,6 +78,17 @@ def check_identifier(name: str, what: str) -> str:
             hint="A name has at least one character, no NUL, and no half of a surrogate pair.",
         )
     return name
+
+
+def check_column_name(name: str) -> str:
+    """Return the name of a new column, or raise if it is reserved or cannot be stored."""
+    if is_reserved(name):
+        raise InvalidDefinitionError(
+            f"{name!r} cannot be the name of a column: names that begin with {RESERVED_PREFIX} "
+            "are reserved.",
+            hint="Choose another name.",
+        )
+    return check_identifier(name, "column")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +148,8 @@ def split_identifier(text: str) -> list[str]:
 def directory_for(name: str, unique: uuid.UUID) -> str:
     """The directory of a new schema or table: its name, or its uuid where the name could not be
     a directory everywhere (FORMAT 1.7)."""
-    return f"{name}/" if _PLAIN_DIRECTORY.fullmatch(name) else f"{unique}/"
+    is_directory = _PLAIN_DIRECTORY.fullmatch(name) and len(name) <= _LONGEST_DIRECTORY
+    return f"{name}/" if is_directory else f"{unique}/"
 
 
 def uuid7() -> uuid.UUID:

@@ -356,6 +356,8 @@ class Scope:
 
     def spark_has(self, parts: Sequence[str]) -> bool:
         """Whether a name is that of a relation of Spark's own."""
+        if len(parts) > 1 and any("`" in part for part in parts):
+            return False  # Spark's catalog has no such schemas and fails on their names
         name = ".".join(map(quoted, parts))
         return bool(self.workspace.session.spark.catalog.tableExists(name))
 

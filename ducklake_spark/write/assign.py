@@ -20,6 +20,7 @@ from ducklake_spark.errors import (
     UnsupportedFeatureError,
 )
 from ducklake_spark.scan.defaults import new_default
+from ducklake_spark.scan.table import refuse_reserved
 from ducklake_spark.scan.types import shown_type, spark_type_of
 from ducklake_spark.spec.catalog_sql import check_expression
 from ducklake_spark.spec.model import Column, Table
@@ -49,6 +50,7 @@ def assigned(frame: DataFrame, table: Table, *, keep: Sequence[str] = ()) -> Dat
 
 
 def _refuse_unwritable(table: Table) -> None:
+    refuse_reserved(table)
     for leaf in table.walk():
         if not leaf.children and not spark_type_of(leaf).is_writable:
             raise UnsupportedFeatureError(

@@ -17,6 +17,7 @@ from ducklake_spark.errors import InvalidDefinitionError, QueryError
 from ducklake_spark.scan import PLACE, ROW_ID, read_rows
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import DataFile, Table
+from ducklake_spark.spec.names import is_reserved
 from ducklake_spark.spec.predicates import Predicate
 from ducklake_spark.write.delete import delete_places
 from ducklake_spark.write.outcomes import (
@@ -98,6 +99,7 @@ def merge(
     """
     table = tx.table(name)
     _check_clauses(clauses)
+    _check_source(source)
     files = tx.files(table, predicate=predicate)
     target = read_rows(session, tx, table, files, extras=(PLACE, ROW_ID)).alias(target_alias)
     marked = source.withColumn(IN_SOURCE, F.lit(True)).alias(source_alias)
@@ -139,6 +141,17 @@ def _apply(
         _add(tx, table, staged)
     updated = sum(one.record_count for one in staged) - inserted
     return Changed(inserted, updated, len(places) - updated, tuple(staged))
+
+
+def _check_source(source: DataFrame) -> None:
+    """Raise if a column of the source could be taken for one that is added to its rows."""
+    for name in source.columns:
+        if is_reserved(name):
+            raise InvalidDefinitionError(
+                f"The source of the MERGE has a column {name!r}, and names that begin with "
+                "_ducklake_ are reserved.",
+                hint="Give the column another name in the source's query.",
+            )
 
 
 def _check_clauses(clauses: Sequence[Clause]) -> None:

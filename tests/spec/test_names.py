@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from ducklake_spark.errors import InvalidDefinitionError
 from ducklake_spark.spec.names import (
     QualifiedName,
+    check_column_name,
     check_identifier,
     check_text,
     directory_for,
@@ -176,3 +177,16 @@ def test_new_uuids_are_of_version_7_and_sort_by_time() -> None:
     assert all(one < other for one, other in pairwise(made))
     assert before <= made[0].int >> 80 <= time.time_ns() // 1_000_000
     assert len({uuid7() for _ in range(1_000)}) == 1_000
+
+
+def test_a_directory_is_not_longer_than_file_systems_allow() -> None:
+    unique = uuid7()
+    assert directory_for("t" * 255, unique) == "t" * 255 + "/"
+    assert directory_for("t" * 256, unique) == f"{unique}/"
+
+
+@pytest.mark.parametrize("name", ["_ducklake_place", "_DuckLake_x", "_DUCKLAKE_"])
+def test_names_of_columns_can_be_reserved(name: str) -> None:
+    with pytest.raises(InvalidDefinitionError, match="reserved"):
+        check_column_name(name)
+    assert check_column_name(f"x{name}") == f"x{name}"
