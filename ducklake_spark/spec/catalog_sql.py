@@ -164,6 +164,8 @@ def check_structure(text: str, origin: str) -> None:
             raise _untrusted(origin, "starts a program or loads a file with USING")
         if token.word == ":" and after is not None and after.word == "/":
             raise _untrusted(origin, "names a URL")
+        if token.kind == "double" and (not is_keyword or (after is not None and after.word == ".")):
+            raise _untrusted(origin, f"contains {token.raw}, which is a name in some sessions")
         if token.is_disguised:
             raise _untrusted(origin, f"contains {token.raw!r}, which can pass for a keyword")
         names = [t.name.lower() if t.is_name else "" for t in tokens[at : at + 3 : 2]]

@@ -45,7 +45,7 @@ def test_an_expression_may_compute(text: str) -> None:
         "( (WITH q AS (SELECT 1) SELECT * FROM q))", "(TABLE t)", "(VALUES (1))", "exists(FROM t)",
         "1; DROP TABLE t", "1)", "(1", "1) + (1) + (1", "x USING 'cat'", "$1", "${env:HOME}",
         "`${env:HOME}`", "{x}", "a@b", "'open", "/* open", "\u017felect(1)", "\u0131f(1)",
-        "system.session.x", "`SYSTEM`.session.x", "http://a.b/c",
+        '"text"."/etc/x"', '"t".id', 't."id"', "system.session.x", "`SYSTEM`.session.x", "http://a.b/c",
     ],
 )  # fmt: skip
 def test_an_expression_may_do_nothing_else(text: str) -> None:
