@@ -166,6 +166,12 @@ class QueryError(DuckLakeError):
     code = "DL402"
 
 
+class ChangedRowsError(QueryError):
+    """Spark computed the rows of a statement again, and they were other rows."""
+
+    code = "DL403"
+
+
 # --- commits ---
 
 

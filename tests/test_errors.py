@@ -36,6 +36,7 @@ CODES = {
     "InvalidDefinitionError": "DL303",
     "UnsupportedFeatureError": "DL304",
     "IncompatibleFileError": "DL305",
+    "ChangedRowsError": "DL403",
     "CommitError": "DL500",
     "CommitConflictError": "DL501",
     "CommitContentionError": "DL502",

@@ -3,7 +3,7 @@
 from ducklake_spark.config import SparkSettings
 from ducklake_spark.session.archive import JAVA_OPTIONS, archive_path, archiving
 from ducklake_spark.session.connect import gone, is_gone
-from ducklake_spark.session.session import Session
+from ducklake_spark.session.session import Session, runs_in_one_process
 
 __all__ = [
     "JAVA_OPTIONS",
@@ -13,4 +13,5 @@ __all__ = [
     "archiving",
     "gone",
     "is_gone",
+    "runs_in_one_process",
 ]

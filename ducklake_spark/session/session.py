@@ -205,3 +205,9 @@ class Session:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def runs_in_one_process(spark: SparkSession) -> bool:
+    """Return whether Spark runs its tasks in the driver's own process, without executors."""
+    master = spark.conf.get("spark.master", "") or ""
+    return master == "local" or master.startswith("local[")

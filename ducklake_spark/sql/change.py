@@ -307,17 +307,17 @@ def merge_rows(scope: Scope, work: Work, to: Relation, wanted: Merge) -> Outcome
     clauses = [
         _clause(scope, table, when, to, alias, source_alias, source) for when in wanted.clauses
     ]
-    with _explaining(scope), kept(source) as source:
+    with _explaining(scope), kept(source) as found:
         changed = merge(
             scope.workspace.session,
             work.tx,
             table.name,
-            source,
+            found,
             _spliced(scope, wanted.on, to, alias),
             clauses,
             target_alias=alias,
             source_alias=source_alias,
-            predicate=_merge_predicate(scope, work, table, wanted, alias, source),
+            predicate=_merge_predicate(scope, work, table, wanted, alias, found.rows),
         )
     work.staged += changed.staged
     return _outcome(

@@ -1,7 +1,8 @@
 """DataFrames become files of a table, and rows of it change and go."""
 
-from ducklake_spark.write.change import Changed, kept, merge, update
+from ducklake_spark.write.change import Changed, merge, update
 from ducklake_spark.write.delete import delete
+from ducklake_spark.write.kept import Kept, kept
 from ducklake_spark.write.key_range import key_range
 from ducklake_spark.write.outcomes import Clause
 from ducklake_spark.write.partitions import overwrite_partitions
@@ -10,6 +11,7 @@ from ducklake_spark.write.stage import StagedFiles, append, discarded_on_error, 
 __all__ = [
     "Changed",
     "Clause",
+    "Kept",
     "StagedFiles",
     "append",
     "delete",

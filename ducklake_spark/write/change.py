@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
@@ -13,13 +12,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ducklake_spark.catalog import Name, Transaction
-from ducklake_spark.errors import InvalidDefinitionError, QueryError
+from ducklake_spark.errors import InvalidDefinitionError
 from ducklake_spark.scan import PLACE, ROW_ID, read_rows
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import DataFile, Table
 from ducklake_spark.spec.names import is_reserved
 from ducklake_spark.spec.predicates import Predicate
 from ducklake_spark.write.delete import delete_places
+from ducklake_spark.write.kept import Kept, changed_rows, kept
 from ducklake_spark.write.outcomes import (
     ACTION,
     IN_SOURCE,
@@ -32,7 +32,6 @@ from ducklake_spark.write.outcomes import (
 )
 from ducklake_spark.write.stage import StagedFiles, discarded_on_error, stage
 
-_ROW = "_ducklake_row"
 _BROADCAST_UP_TO = 500_000  # rows of a source, of which each task is given the keys
 _ROWS_PER_FILE = 100_000  # of changed rows, which few tasks write as fast as many
 
@@ -68,12 +67,13 @@ def update(
     if condition is not None:
         rows = rows.where(expression(condition))
     with kept(rows.select(PLACE, ROW_ID, *new_values(table, values))) as found:
-        places = found.select(PLACE).toArrow()[PLACE]
+        places = found.rows.select(PLACE).toArrow()[PLACE]
         if not len(places):
             tx.delete_rows(table.name, {})
             return Changed()
         with discarded_on_error(tx) as staged:
-            _stage_updated(tx, table, found.drop(PLACE), len(places), staged)
+            _stage_updated(tx, table, found.rows.drop(PLACE), len(places), staged)
+            found.require_unchanged(table.name)
             delete_places(tx, table, files, places)
             _add(tx, table, staged)
         return Changed(updated=len(places), staged=tuple(staged))
@@ -83,7 +83,7 @@ def merge(
     session: Session,
     tx: Transaction,
     name: Name,
-    source: DataFrame,
+    source: DataFrame | Kept,
     on: Expression | str,
     clauses: Sequence[Clause],
     *,
@@ -99,25 +99,29 @@ def merge(
     """
     table = tx.table(name)
     _check_clauses(clauses)
-    _check_source(source)
+    rows = source.rows if isinstance(source, Kept) else source
+    _check_source(rows)
     files = tx.files(table, predicate=predicate)
     target = read_rows(session, tx, table, files, extras=(PLACE, ROW_ID)).alias(target_alias)
-    marked = source.withColumn(IN_SOURCE, F.lit(True)).alias(source_alias)
-    if not _needs_all_rows(clauses) and source.count() <= _BROADCAST_UP_TO:
+    marked = rows.withColumn(IN_SOURCE, F.lit(True)).alias(source_alias)
+    if not _needs_all_rows(clauses) and rows.count() <= _BROADCAST_UP_TO:
         # Only the rows that are matched move to where they meet their matches.
         target = target.join(F.broadcast(marked), expression(on), "left_semi").alias(target_alias)
     joined = target.join(marked, expression(on), _join_kind(clauses))
     with kept(outcomes(table, joined, clauses, target_alias, source_alias)) as found:
-        return _apply(tx, table, files, found, clauses)
+        several = [found, source] if isinstance(source, Kept) else [found]
+        return _apply(tx, table, files, several, clauses)
 
 
 def _apply(
     tx: Transaction,
     table: Table,
     files: Sequence[DataFile],
-    found: DataFrame,
+    several: Sequence[Kept],
     clauses: Sequence[Clause],
 ) -> Changed:
+    """Write what the first of the kept frames says; all of them must stay as they are meanwhile."""
+    found = several[0].rows
     moves = found.where(F.col(PLACE).isNotNull()).select(PLACE, ACTION).toArrow()
     places = moves[PLACE]
     if len(pc.unique(places)) < len(places):
@@ -137,6 +141,8 @@ def _apply(
                 new = rows.select(f"{written(at)}.*")
                 staged.append(stage(new, table, tx.options(table)))
                 inserted += staged[-1].record_count
+        for one in several:
+            one.require_unchanged(table.name)
         delete_places(tx, table, files, places)
         _add(tx, table, staged)
     updated = sum(one.record_count for one in staged) - inserted
@@ -194,26 +200,8 @@ def _stage_updated(
         staged.append(stage(new.drop(ROW_ID), table, options))
     written = sum(files.record_count for files in staged[before:])
     if written != count:
-        raise QueryError(
-            f"Spark wrote {written} rows of {table.name} anew, and {count} are to be changed. "
-            "Nothing was changed.",
-            hint="Run it again; where the new values come from must be the same at every look.",
-        )
+        raise changed_rows(table.name)
 
 
 def _add(tx: Transaction, table: Table, staged: Sequence[StagedFiles]) -> None:
     tx.add_files(table.name, [file for files in staged for file in files.files])
-
-
-@contextmanager
-def kept(frame: DataFrame) -> Iterator[DataFrame]:
-    """The frame, computed once for all that is asked of it.
-
-    Spark's cache takes rows apart and packs each column, which can cost more than to compute them;
-    a struct it keeps as it is.
-    """
-    cached = frame.select(F.struct("*").alias(_ROW)).persist()
-    try:
-        yield cached.select(f"{_ROW}.*")
-    finally:
-        cached.unpersist()

@@ -140,3 +140,35 @@ def test_rows_are_counted_once_when_an_executor_dies(
     (tmp_path / "go").touch()
     assert on.driver.result()[0][1] == 8000
     assert on.rows(f"SELECT count(*), sum(id) FROM {table}") == [(8000, 7999 * 4000)]
+
+
+_NOW = "java_method('java.lang.System', 'nanoTime')"
+_CHANGES = {
+    "MERGE": "MERGE INTO t USING (SELECT id, {value} AS s, map(1, id) AS m FROM range(60, 160)) s"
+    " ON t.id = s.id WHEN MATCHED THEN UPDATE SET s = s.s"
+    " WHEN NOT MATCHED THEN INSERT (id, s) VALUES (s.id, s.s)",
+    "UPDATE": "UPDATE t SET s = {value} WHERE id >= 60",
+}
+
+
+@pytest.mark.parametrize(
+    ("case", "value"), [("MERGE", _NOW), ("UPDATE", _NOW), ("MERGE", "concat('new', id)")]
+)
+def test_rows_that_spark_computes_again_are_the_same_rows(
+    on: ClusterLake, case: str, value: str, tmp_path: Path
+) -> None:
+    """All executors die with what they kept, after the positions to delete are known."""
+    before, files = on.rows("SELECT id, s FROM t ORDER BY id"), on.files()
+    statement = _CHANGES[case].format(value=value)
+    on.begin("run_with_a_break", statement=statement, folder=str(tmp_path))
+    wait_until(lambda: (tmp_path / "ready").exists(), "the break")
+    for worker in on.workers:
+        worker.kill_executors()
+    (tmp_path / "go").touch()
+    found = on.driver.result()
+    after = on.rows("SELECT id, s FROM t ORDER BY id")
+    if value == _NOW:
+        assert found["code"] == "DL403", found
+        assert (after, on.files()) == (before, files)
+    else:
+        assert after == [(i, "old" if i < 60 else f"new{i}") for i in range(160)]

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 
@@ -16,6 +17,7 @@ from ducklake_spark import Lake
 from ducklake_spark.doctor import examine
 from ducklake_spark.errors import DuckLakeError
 from ducklake_spark.session import Session, SparkSettings
+from ducklake_spark.write import StagedFiles, change
 
 _state: dict[str, Any] = {}
 
@@ -59,6 +61,25 @@ def _slow(folder: str) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.Recor
     return wait
 
 
+def run_with_a_break(
+    catalog: str, data_path: str, statement: str, folder: str
+) -> dict[str, str] | list[list[Any]]:
+    """Run an UPDATE or a MERGE that waits before it writes, when it knows what to write.
+
+    It makes a file `ready` in the folder, and waits for a file `go`.
+    """
+    write = change.stage
+
+    def stage(*arguments: Any, **options: Any) -> StagedFiles:
+        Path(folder, "ready").touch()
+        while not Path(folder, "go").exists():
+            time.sleep(0.02)
+        return write(*arguments, **options)
+
+    with patch.object(change, "stage", stage):
+        return run(catalog, data_path, statement)
+
+
 def doctor(catalog: str, data_path: str) -> list[str]:
     """Return the lines of `dbt debug` for a lake."""
     return [str(found) for found in examine(catalog, data_path, _state["settings"])]
@@ -66,7 +87,7 @@ def doctor(catalog: str, data_path: str) -> list[str]:
 
 def main() -> None:
     calls: dict[str, Callable[..., Any]] = {
-        call.__name__: call for call in (start, run, run_on_slow_rows, doctor)
+        call.__name__: call for call in (start, run, run_on_slow_rows, run_with_a_break, doctor)
     }
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever else writes to the output
