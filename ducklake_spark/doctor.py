@@ -12,13 +12,14 @@ from dataclasses import dataclass, replace
 from ducklake_spark.catalog import Catalog
 from ducklake_spark.config import Attached
 from ducklake_spark.errors import CatalogNotFoundError, DuckLakeError, StorageError
-from ducklake_spark.session import Session, SparkSettings
+from ducklake_spark.session import Session, SparkSettings, runs_in_one_process
 from ducklake_spark.spec.names import uuid7
 from ducklake_spark.spec.paths import as_directory
 from ducklake_spark.spec.tables import FORMAT_VERSION
 from ducklake_spark.sql import SPARK_ERRORS, query_error
 from ducklake_spark.storage.filesystem import list_files, locate, make_parent, remove_tree
 from ducklake_spark.storage.hadoop import hadoop_path
+from ducklake_spark.write import mark_from_workers
 
 _VERSIONS = "SELECT version(), java_method('java.lang.System', 'getProperty', 'java.version')"
 _STORES = "See the documentation's page on cloud stores for what each side needs."
@@ -107,6 +108,8 @@ def _look_at_data_path(path: str, session: Session | None) -> Iterator[Finding]:
         yield _write_from_here(path, folder)
         if session is not None:
             yield _write_by_spark(session, path, folder)
+            if not runs_in_one_process(session.spark):
+                yield _write_by_workers(session, path, folder)
     finally:
         with suppress(StorageError):  # what could not be written need not be removed
             remove_tree(folder)
@@ -142,6 +145,30 @@ def _write_by_spark(session: Session, path: str, folder: str) -> Finding:
             "Use a path that is the same place for Spark's machines and for this one.",
         )
     return Finding(subject, f"{path} is writable, and seen from here")
+
+
+def _write_by_workers(session: Session, path: str, folder: str) -> Finding:
+    subject = "data path, from every Spark worker"
+    try:
+        workers = mark_from_workers(session, folder)
+    except SPARK_ERRORS as error:
+        advice = "Install Python and this package on every Spark worker: UPDATE and MERGE need it."
+        return Finding(subject, f"cannot run Python tasks: {query_error(error)}", advice)
+    except StorageError as error:
+        return Finding(subject, error.message, error.hint)
+    if workers.failed:
+        listed = "; ".join(f"{worker}: {problem}" for worker, problem in workers.failed)
+        return Finding(subject, f"{path} cannot be written to by {listed}.", _rights(path))
+    if workers.unseen:
+        return Finding(
+            subject,
+            f"what these executors write to {path} cannot be seen from here: "
+            f"{'; '.join(workers.unseen)}.",
+            "Mount the same shared disk on every Spark worker and on this machine, or use an "
+            "object store.",
+        )
+    count = len(workers.seen)
+    return Finding(subject, f"{path} is writable, and seen from here: {count} executors")
 
 
 def _rights(path: str) -> str:

@@ -7,6 +7,7 @@ from ducklake_spark.write.key_range import key_range
 from ducklake_spark.write.outcomes import Clause
 from ducklake_spark.write.partitions import overwrite_partitions
 from ducklake_spark.write.stage import StagedFiles, append, discarded_on_error, overwrite, stage
+from ducklake_spark.write.workers import mark_from_workers
 
 __all__ = [
     "Changed",
@@ -18,6 +19,7 @@ __all__ = [
     "discarded_on_error",
     "kept",
     "key_range",
+    "mark_from_workers",
     "merge",
     "overwrite",
     "overwrite_partitions",

@@ -172,3 +172,23 @@ def test_rows_that_spark_computes_again_are_the_same_rows(
         assert (after, on.files()) == (before, files)
     else:
         assert after == [(i, "old" if i < 60 else f"new{i}") for i in range(160)]
+
+
+@pytest.mark.parametrize("blind", [0, 1, 2])
+def test_dbt_debug_names_the_workers_that_do_not_see_the_data_path(
+    on: ClusterLake, blind: int
+) -> None:
+    before = on.files()
+    with ExitStack() as blinded:
+        for worker in on.workers[:blind]:
+            blinded.enter_context(worker.blinded())
+        found = on.ask("doctor")
+        left = [file for worker in on.workers for file in worker.files() if "doctor" in file]
+    line = next(line for line in found if line.startswith("data path, from every Spark worker"))
+    if not blind:
+        assert line.endswith("is writable, and seen from here: 2 executors")
+    else:
+        assert f"[ERROR] what these executors write to {on.lake.data_path} cannot be" in line
+    named = [at for at in range(2) if f"/worker-{at}/" in line]
+    assert named == list(range(blind))
+    assert (on.files(), left) == (before, [])
