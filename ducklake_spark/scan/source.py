@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import DataFile
-from ducklake_spark.spec.names import uuid7
 from ducklake_spark.storage.hadoop import hadoop_path, hadoop_uri
 
 _OPTIONS = {
@@ -32,15 +30,16 @@ def read_files(session: Session, files: Mapping[int, DataFile], schema: StructTy
     The log gives each file its ordinal for the time it was changed at: a number that Spark hands
     on with every row for nothing, while to look a path up costs with every row.
     """
-    folder = _manifest(session.scratch, files)
+    folder = session.scratch.place(_manifest(files), "_spark_metadata", "0")
     reader = session.spark.read.schema(schema).options(**_OPTIONS)
-    return reader.parquet(hadoop_path(str(folder)))
+    frame = reader.parquet(hadoop_path(str(folder)))
+    if not session.is_connect:
+        # Classic Spark has read the log by now. Spark Connect reads it whenever the frame is used.
+        session.scratch.remove(folder)
+    return frame
 
 
-def _manifest(scratch: Path, files: Mapping[int, DataFile]) -> Path:
-    folder = scratch / str(uuid7())
-    log = folder / "_spark_metadata" / "0"
-    log.parent.mkdir(parents=True)
+def _manifest(files: Mapping[int, DataFile]) -> str:
     entries = [
         {
             "path": hadoop_uri(file.path),
@@ -53,5 +52,4 @@ def _manifest(scratch: Path, files: Mapping[int, DataFile]) -> Path:
         }
         for ordinal, file in files.items()
     ]
-    log.write_text("\n".join(["v1", *map(json.dumps, entries)]) + "\n")
-    return folder
+    return "\n".join(["v1", *map(json.dumps, entries)]) + "\n"

@@ -7,11 +7,8 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 from types import TracebackType
 
 from pyspark.errors import PySparkException
@@ -22,6 +19,7 @@ from ducklake_spark.errors import ConfigError
 from ducklake_spark.session.archive import JAVA_OPTIONS, archive_path, with_archive
 from ducklake_spark.session.connect import gone, is_gone, limit_patience, reach, say_goodbye
 from ducklake_spark.session.launch import launch
+from ducklake_spark.session.scratch import Scratch
 
 _WRITES_FIELD_IDS = "spark.sql.parquet.fieldId.write.enabled"
 # What must hold whatever the user configures: files are read by field id and written the way
@@ -82,7 +80,7 @@ class Session:
         self.spark = spark.newSession()
         self._config = dict(config or {})
         self._opened_here: SparkSession | None = None
-        self._scratch: Path | None = None
+        self.scratch = Scratch()
         try:
             if self.is_connect:
                 limit_patience(self.spark)
@@ -175,18 +173,9 @@ class Session:
         # One process can have both kinds, so what the process is says nothing.
         return type(self.spark).__module__.startswith("pyspark.sql.connect.")
 
-    @property
-    def scratch(self) -> Path:
-        """A folder for small files that Spark's driver reads; gone when the session closes."""
-        if self._scratch is None:
-            self._scratch = Path(tempfile.mkdtemp(prefix="ducklake-"))
-        return self._scratch
-
     def close(self) -> None:
         """Remove what the session left behind; Spark itself goes on for others."""
-        if self._scratch is not None:
-            shutil.rmtree(self._scratch, ignore_errors=True)
-            self._scratch = None
+        self.scratch.close()
         if self.is_connect and not self.spark.client.is_closed:
             # A client still open when Python ends tries for minutes to do so.
             say_goodbye(self.spark)

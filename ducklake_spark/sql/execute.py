@@ -62,7 +62,9 @@ class Executor:
         scope = Scope(self.workspace, text.rstrip())
         statement = parse(text)
         try:
-            done = self._carry_out(scope, statement, text)
+            # Views keep what they have read: what the statement returns needs no scratch files.
+            with self.workspace.session.scratch.emptied():
+                done = self._carry_out(scope, statement, text)
         except SPARK_ERRORS as error:  # of what was asked beside the query itself
             raise query_error(error) from error
         finally:
