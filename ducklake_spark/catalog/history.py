@@ -24,7 +24,7 @@ _NEWEST_FIRST = select(tables.snapshot).order_by(_s.snapshot_id.desc())
 _HIGHEST_ID = 2**63 - 1  # what a database can be asked for
 _NEWEST = _NEWEST_FIRST.limit(1)
 _EXISTING = select(_s.snapshot_id).where(
-    _s.snapshot_id.in_(bindparam("snapshot_ids", expanding=True, type_=BigInteger))
+    _s.snapshot_id == bindparam("snapshot_id", type_=BigInteger)
 )
 
 
@@ -62,9 +62,8 @@ def require_snapshots(connection: Connection, snapshot_ids: Collection[int], lak
     afterwards finds empty tables. The check holds for what the same database transaction reads:
     both see one state of the catalog.
     """
-    found: set[int] = set(connection.scalars(_EXISTING, {"snapshot_ids": list(snapshot_ids)}))
     for snapshot_id in snapshot_ids:
-        if snapshot_id not in found:
+        if connection.execute(_EXISTING, {"snapshot_id": snapshot_id}).first() is None:
             raise SnapshotExpiredError(
                 f"Snapshot {snapshot_id} of the lake {lake} was expired while it was being read."
             )

@@ -200,6 +200,32 @@ def test_what_is_refused(
         assert len(catalog.commits()) == 4
 
 
+def test_snapshots_expire_by_their_times_where_clocks_differ(make_lake: MakeLake) -> None:
+    lake = make_lake("duckdb")
+    _three(lake).close()
+    for snapshot_id, minute in enumerate([0, 30, 10, 20]):
+        lake.sql(
+            f"UPDATE ducklake_snapshot SET snapshot_time = '2026-01-01 00:{minute:02}:00+00' "
+            f"WHERE snapshot_id = {snapshot_id}"
+        )
+    limits = [datetime.datetime(2026, 1, 1, 0, at, tzinfo=datetime.UTC) for at in (5, 15, 25, 35)]
+    with SharedDuck(lake) as duck:
+        theirs = [
+            [
+                row[0]
+                for row in duck.rows(
+                    "CALL ducklake_expire_snapshots('lake', dry_run => true, "
+                    f"older_than => TIMESTAMPTZ '{limit}')"
+                )
+            ]
+            for limit in limits
+        ]
+    with lake.open() as catalog:
+        ours = [expire_snapshots(catalog, older_than=limit, dry_run=True) for limit in limits]
+    assert [[row.snapshot_id for row in rows] for rows in ours] == theirs
+    assert theirs == [[0], [0, 2], [0, 2], [0, 1, 2]]
+
+
 def test_the_option_says_how_old(make_lake: MakeLake) -> None:
     with _three(make_lake("sqlite")) as catalog:
         with catalog.transaction() as tx:
