@@ -244,10 +244,11 @@ class SnapshotExpiredError(CommitConflictError):
 
     code = "DL508"
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(
-            f"{message} Nothing was changed.",
-            hint="Run it again. Expire only snapshots that are older than your longest "
+            message,
+            hint=hint
+            or "Run it again. Expire only snapshots that are older than your longest "
             "transaction: raise older_than or the option expire_older_than.",
         )
 

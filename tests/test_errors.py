@@ -45,6 +45,7 @@ CODES = {
     "TransactionStateError": "DL505",
     "AfterCommitError": "DL506",
     "PartlyDoneError": "DL507",
+    "SnapshotExpiredError": "DL508",
     "StorageError": "DL601",
     "RowCountError": "DL602",
     "RefusedError": "DL700",

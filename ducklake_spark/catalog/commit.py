@@ -229,13 +229,13 @@ class _Commit:
         if self.base.id not in found:
             raise SnapshotExpiredError(
                 f"Snapshot {self.base.id} of the lake {lake}, which this transaction reads, was "
-                "expired before the commit."
+                "expired before the commit. Nothing was changed."
             )
         missing = sorted({*range(self.base.id, head.id)} - found)
         if missing:
             raise SnapshotExpiredError(
                 f"Snapshot {missing[0]} of the lake {lake} was committed and expired during this "
-                "transaction, so its changes cannot be checked for conflicts."
+                "transaction, so its changes cannot be checked for conflicts. Nothing was changed."
             )
         return [commit for commit in commits if commit.snapshot.id > self.base.id]
 

@@ -65,7 +65,8 @@ def require_snapshots(connection: Connection, snapshot_ids: Collection[int], lak
     for snapshot_id in snapshot_ids:
         if connection.execute(_EXISTING, {"snapshot_id": snapshot_id}).first() is None:
             raise SnapshotExpiredError(
-                f"Snapshot {snapshot_id} of the lake {lake} was expired while it was being read."
+                f"Snapshot {snapshot_id} of the lake {lake} was expired while it was being read. "
+                "Nothing was changed."
             )
 
 
