@@ -38,7 +38,7 @@ def show_rows(names: Sequence[str], rows: Sequence[Sequence[Any]], shape: str, l
 def outcome_text(outcome: Outcome) -> str:
     """What a statement did, in a line."""
     counts = {"inserted": outcome.rows_inserted, "updated": outcome.rows_updated,
-              "deleted": outcome.rows_deleted}  # fmt: skip
+              "deleted": outcome.rows_deleted, "left out": outcome.rows_left_out}  # fmt: skip
     parts = [f"{count_text(count, 'row')} {what}" for what, count in counts.items() if count]
     if not parts and outcome.snapshot_id is None and outcome.is_row_change:
         parts.append("0 rows, no new snapshot")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from pyspark.sql import Column as Expression
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -55,6 +55,9 @@ _WORTH_A_LOOK = 8
 def insert(scope: Scope, work: Work, to: Relation, wanted: Insert) -> Outcome:
     table = work.tx.table(to.name)
     frame = _rows(scope, table, wanted, to.lake)
+    seen = Observation() if wanted.only_matching else None
+    if seen is not None:
+        frame = _matching(scope, to, wanted, frame, seen)
     deleted = 0
     if wanted.replace_where is not None:
         deleted, staged = _replaced(scope, work, to, wanted, frame)
@@ -68,9 +71,22 @@ def insert(scope: Scope, work: Work, to: Relation, wanted: Insert) -> Outcome:
         "INSERT OVERWRITE" if wanted.overwrite else "INSERT",
         rows_inserted=staged.record_count,
         rows_deleted=deleted,
+        rows_left_out=seen.get["left_out"] if seen is not None else 0,
         files=len(staged.files),
         bytes=staged.file_size_bytes,
     )
+
+
+def _matching(
+    scope: Scope, to: Relation, wanted: Insert, frame: DataFrame, seen: Observation
+) -> DataFrame:
+    """Return the new rows that meet the REPLACE WHERE condition, and count the others in `seen`."""
+    name = wanted.alias or to.name.name
+    condition = F.expr(_spliced(scope, wanted.replace_where or "true", to, name))
+    is_left_out = ~F.coalesce(condition, F.lit(False))
+    # Spark filters no rows before it counts them.
+    counted = frame.alias(name).observe(seen, F.count_if(is_left_out).alias("left_out"))
+    return counted.where(condition)
 
 
 def _rows(scope: Scope, table: Table, wanted: Insert, lake: str) -> DataFrame:

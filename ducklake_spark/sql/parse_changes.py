@@ -109,7 +109,8 @@ def _insert(cursor: Cursor, prefix: str) -> Insert | None:
     alias = cursor.name("an alias") if cursor.accept("AS") else None
     replace_where = None
     by_name = cursor.accept("BY", "NAME")
-    if cursor.accept("REPLACE", "WHERE"):
+    only_matching = cursor.accept("REPLACE", "ONLY", "WHERE")
+    if only_matching or cursor.accept("REPLACE", "WHERE"):
         replace_where = cursor.until("SELECT", "VALUES", "WITH", "TABLE", "FROM", placed=True)
         overwrite = True
     elif alias is not None:
@@ -121,7 +122,9 @@ def _insert(cursor: Cursor, prefix: str) -> Insert | None:
         raise cursor.error("a query or VALUES")
     text = cursor.query()
     query = prefix + text[len(prefix) :] if prefix else text
-    return Insert(name, query, overwrite, columns, by_name, partition, replace_where, alias)
+    return Insert(
+        name, query, overwrite, columns, by_name, partition, replace_where, alias, only_matching
+    )
 
 
 def _names(cursor: Cursor) -> tuple[str, ...]:

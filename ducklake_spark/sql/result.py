@@ -27,6 +27,7 @@ class Outcome:
     files: int = 0
     bytes: int = 0
     snapshot_id: int | None = None
+    rows_left_out: int = 0
 
     @property
     def rows_affected(self) -> int:

@@ -206,7 +206,8 @@ class Comment:
 @dataclass(frozen=True, slots=True)
 class Insert:
     """`partition` gives the values of PARTITION (…), None for a key without one. `replace_where`
-    may know the table by its alias."""
+    may know the table by its alias. With `only_matching`, new rows that do not meet that condition
+    are left out."""
 
     name: Parts
     query: str
@@ -216,6 +217,7 @@ class Insert:
     partition: Mapping[str, str | None] = field(default_factory=dict)
     replace_where: str | None = None
     alias: str | None = None
+    only_matching: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from dbt.tests.adapter.incremental.test_incremental_on_schema_change import (
 )
 from dbt.tests.adapter.incremental.test_incremental_predicates import BaseIncrementalPredicates
 from dbt.tests.adapter.incremental.test_incremental_unique_id import BaseIncrementalUniqueKey
-from dbt.tests.util import run_dbt
+from dbt.tests.util import run_dbt, run_dbt_and_capture
 
 
 class TestMergeExcludeColumns(BaseMergeExcludeColumns):
@@ -139,6 +139,35 @@ class TestBatchesInOtherTimeZones:
             for name in self.types:
                 query = f"select count(*), min(id), max(id) from {{schema}}.{name}_days"
                 assert project.run_sql(query, fetch="one") == (72, 24, 95), name
+
+
+class TestBatchesOfUnfilteredInputs:
+    """A batch writes its own rows only, also where its inputs have no event_time."""
+
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        return {
+            "events.sql": (
+                "{{ config(materialized='table') }} select cast(id as int) as id, "
+                "if(id = 4, null, timestampadd(hour, 24 * id + 1, timestamp'2024-03-01 00:00:00Z'))"
+                " as at from range(5)"
+            ),
+            "days.sql": (
+                "{{ config(materialized='incremental', incremental_strategy='microbatch', "
+                "event_time='at', batch_size='day', begin='2024-03-01', "
+                "pre_hook=\"set time zone 'America/New_York'\") }} "
+                "select * from {{ ref('events') }} -- which has no event_time"
+            ),
+        }
+
+    def test_days(self, project: Any) -> None:
+        run_dbt(["run", "--select", "events"])
+        span = ["--event-time-start", "2024-03-01", "--event-time-end", "2024-03-05"]
+        for flags in ([], [], ["--full-refresh"]):
+            _, log = run_dbt_and_capture(["run", "--select", "days", *span, *flags])
+            assert log.count("left out rows whose at is NULL or not within the batch") == 1
+            rows = project.run_sql("select id from {schema}.days order by id", fetch="all")
+            assert rows == [(0,), (1,), (2,), (3,)]
 
 
 class TestColumnsInAnotherCase:

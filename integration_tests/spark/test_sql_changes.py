@@ -65,6 +65,8 @@ def test_insert(on: SqlLake, statement: str, rows: list[tuple[object, ...]], aff
         ("INSERT OVERWRITE TABLE t SELECT id, v, n FROM t WHERE id > 2", [(3, "new", 3.0)], 3),
         ("INSERT INTO t REPLACE WHERE id < 3 SELECT 8, 'y', 8", [(3, "new", 3.0), (8, "y", 8.0)],
          2),
+        ("INSERT INTO t AS x REPLACE ONLY WHERE x.id < 3 "
+         "VALUES (2, 'y', 8), (4, 'z', 4), (null, 'n', 1)", [(2, "y", 8.0), (3, "new", 3.0)], 2),
         ("DELETE FROM t WHERE id = 1", [(2, "b", None), (3, "new", 3.0)], 1),
         ("DELETE FROM lake.main.t AS x WHERE x.id IN (SELECT max(id) FROM t)",
          [(1, "a", 1.5), (2, "b", None)], 1),
@@ -83,6 +85,15 @@ def test_what_takes_rows_away(
     outcome = on.run(statement)
     assert on.same("SELECT * FROM t") == sorted(left, key=repr)
     assert outcome.rows_deleted == deleted
+
+
+def test_rows_that_replace_only_leaves_out_are_counted(on: SqlLake) -> None:
+    outcome = on.run(
+        "INSERT INTO t REPLACE ONLY WHERE id < 3 SELECT 3, 'x', 1 UNION SELECT 1, 'y', 1"
+    )
+    assert (outcome.rows_inserted, outcome.rows_deleted, outcome.rows_left_out) == (1, 2, 1)
+    outcome = on.run("INSERT INTO t REPLACE ONLY WHERE id < 3 SELECT 3, 'x', 1")
+    assert (outcome.rows_inserted, outcome.rows_deleted, outcome.rows_left_out) == (0, 1, 1)
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ class DuckLakeAdapterResponse(AdapterResponse):
     rows_inserted: int | None = None
     rows_updated: int | None = None
     rows_deleted: int | None = None
+    rows_left_out: int | None = None
     files: int | None = None
     bytes: int | None = None
     snapshot_id: int | None = None
@@ -112,6 +113,7 @@ class DuckLakeConnectionManager(SQLConnectionManager):
             rows_inserted=sum(outcome.rows_inserted for outcome in outcomes),
             rows_updated=sum(outcome.rows_updated for outcome in outcomes),
             rows_deleted=sum(outcome.rows_deleted for outcome in outcomes),
+            rows_left_out=sum(outcome.rows_left_out for outcome in outcomes),
             files=files,
             bytes=size,
             snapshot_id=outcomes[-1].snapshot_id,

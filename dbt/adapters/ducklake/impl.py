@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +21,14 @@ from dbt.adapters.ducklake.loading import load_engine
 from dbt.adapters.ducklake.merge_config import MergePlan, merge_plan
 from dbt.adapters.ducklake.relation import DuckLakeRelation, refuse_same_names
 from dbt.adapters.ducklake.table_layout import TableLayout, table_layout
+from dbt.adapters.events.types import AdapterEventWarning
 from dbt.adapters.sql import SQLAdapter
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.events.base_types import EventLevel
-from dbt_common.events.functions import fire_event
+from dbt_common.events.functions import fire_event, warn_or_error
 from dbt_common.events.types import Note
 from dbt_common.exceptions import DbtRuntimeError
+from dbt_common.invocation import get_invocation_id
 
 from ducklake_spark.spec.names import QualifiedName, split_identifier
 
@@ -66,6 +69,8 @@ class DuckLakeAdapter(SQLAdapter):
 
     def __init__(self, config: Any, mp_context: Any) -> None:
         super().__init__(config, mp_context)
+        self._warning = threading.Lock()
+        self._warned: set[tuple[str, str]] = set()
         # `dbt debug` makes an adapter of the profile alone, which has no args.
         if getattr(getattr(config, "args", None), "which", None) in _USE_SPARK:
             self.connections.start_early()
@@ -124,6 +129,15 @@ class DuckLakeAdapter(SQLAdapter):
     ) -> list[str]:
         """Conditions for the rows of a batch."""
         return within(column, start, end)
+
+    @available.parse_none
+    def warn_once(self, message: str) -> None:
+        """Fire a warning, unless this invocation of dbt has fired it already."""
+        with self._warning:
+            is_new = (get_invocation_id(), message) not in self._warned
+            self._warned.add((get_invocation_id(), message))
+        if is_new:
+            warn_or_error(AdapterEventWarning(base_msg=message))
 
     # --- transactions ---
 

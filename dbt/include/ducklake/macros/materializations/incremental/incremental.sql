@@ -26,7 +26,19 @@
   {{ run_hooks(pre_hooks, inside_transaction=False) }}
   {{ run_hooks(pre_hooks, inside_transaction=True) }}
 
-  {% if rebuild %}
+  {% if rebuild and strategy == 'microbatch' %}
+    {#- The first batch, too, must write its own rows only. -#}
+    {% call statement('empty_table') -%}
+      {{ create_table_as(False, target_relation, get_empty_subquery_sql(model['compiled_code'])) }}
+    {%- endcall %}
+    {% do ducklake__forget_view(existing_relation) %}
+    {% call statement('main') -%}
+      {{ ducklake__get_incremental_microbatch_sql({
+        'target_relation': target_relation,
+        'dest_columns': adapter.get_columns_in_relation(target_relation)
+      }) }}
+    {%- endcall %}
+  {% elif rebuild %}
     {% call statement('main', language=model['language']) -%}
       {{ create_table_as(False, target_relation, model['compiled_code'], model['language']) }}
     {%- endcall %}
@@ -67,6 +79,14 @@
     {% if new_rows.is_table %}
       {% do ducklake__drop_temp_relation(new_rows) %}
     {% endif %}
+  {% endif %}
+
+  {% if load_result('main')['response'].rows_left_out %}
+    {% do adapter.warn_once(
+      'Batches of ' ~ target_relation.render() ~ ' left out rows whose ' ~ model.config.event_time ~ ' is NULL or '
+      ~ 'not within the batch' ~ (', or that do not meet the incremental predicates' if predicates else '') ~ '. '
+      ~ 'If an input has no event_time, set it, so that dbt filters the input for each batch.'
+    ) %}
   {% endif %}
 
   {% do apply_grants(target_relation, grant_config) %}

@@ -60,15 +60,18 @@
 {%- endmacro %}
 
 
+{#-
+  A batch replaces its time by one statement, so that others of the model can run beside it. It writes no
+  rows of another time: dbt filters only inputs that have an event_time, so every batch may see all rows.
+-#}
 {% macro ducklake__get_incremental_microbatch_sql(arg_dict) -%}
   {%- set names = get_quoted_csv(arg_dict['dest_columns'] | map(attribute='name')) -%}
   {%- set time = adapter.within_event_time(
     model.config.event_time, model.batch.event_time_start, model.batch.event_time_end
   ) -%}
   {%- set conditions = (arg_dict.get('incremental_predicates') or []) + time %}
-  {#- A batch replaces its time by one statement, so that others of the model can run beside it. #}
   insert into {{ arg_dict['target_relation'].render() }} as DBT_INTERNAL_TARGET
-  by name replace where {{ '(' ~ conditions | join(') and (') ~ ')' }}
+  by name replace only where {{ '(' ~ conditions | join(') and (') ~ ')' }}
   select {{ names }} from (
     {{ model['compiled_code'] }}
   ) as DBT_INTERNAL_SOURCE
