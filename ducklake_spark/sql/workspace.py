@@ -71,7 +71,7 @@ class Work:
             raise
         finally:
             self.end_turn()
-        remove_files((*result.superseded_files, *self._unused()))
+        remove_files((*result.superseded_files, *self._unused()), self._unused_folders())
         return result
 
     def rollback(self) -> None:
@@ -118,8 +118,17 @@ class Work:
             if file.path not in used
         ]
 
+    def _unused_folders(self) -> set[str]:
+        """Return the folders of tables to which the commit adds no file.
+
+        A table that the transaction also drops would leave an empty folder.
+        """
+        used = self.tx.added_files
+        filled = {one.location for one in self.staged if any(f.path in used for f in one.files)}
+        return {one.location for one in self.staged} - filled
+
     def _discard(self) -> None:
-        remove_files(self.files)
+        remove_files(self.files, {one.location for one in self.staged})
 
 
 @dataclass(frozen=True, slots=True)

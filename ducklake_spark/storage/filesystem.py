@@ -110,16 +110,18 @@ def remove_file(path: str) -> None:
             _remove(file_system, f"{folder}{slash}.{name}.crc")
 
 
-def remove_files(paths: Iterable[str]) -> None:
-    """Remove files that nothing refers to.
+def remove_files(paths: Iterable[str], folders: Iterable[str] = ()) -> None:
+    """Remove files that nothing refers to, and then those of the folders that are empty.
 
     One that cannot be removed is a matter for the log: the caller is on its way to tell of a commit
-    that landed, or of an error. A staging folder goes with its last file.
+    that landed, or of an error. A staging folder goes with its last file. Other folders are removed
+    on a local disk only: an object store could remove what another client writes to the folder.
     """
     removed = list(paths)
-    folders = sorted({folder for path in removed if (folder := staging_folder_of(path))})
+    staging = sorted({folder for path in removed if (folder := staging_folder_of(path))})
+    others = [folder for folder in folders if not is_remote(folder)]
     steps: list[tuple[str, Callable[[str], None]]] = [(path, remove_file) for path in removed]
-    steps += [(folder, remove_empty_folder) for folder in folders]
+    steps += [(folder, remove_empty_folder) for folder in (*staging, *others)]
     for path, remove in steps:
         try:
             remove(path)

@@ -40,6 +40,11 @@ def data_files(on: SqlLake) -> int:
     return len(list(Path(on.address.data_path).rglob("*.parquet")))
 
 
+def table_folders(on: SqlLake) -> set[str]:
+    """The folders of tables in the schema main."""
+    return {folder.name for folder in (on.address.data_folder / "main").iterdir()}
+
+
 def test_files_of_no_rows_are_not_left_behind(on: SqlLake) -> None:
     before = data_files(on)
     on.run("CREATE TABLE u AS SELECT id FROM range(0, 100, 1, 4) WHERE id > 60")
@@ -64,10 +69,12 @@ def test_one_commit_across_statements(on: SqlLake) -> None:
 
 def test_rollback_leaves_nothing(on: SqlLake) -> None:
     before, files = on.newest, data_files(on)
-    on.run("START TRANSACTION", "INSERT INTO t VALUES (2)", "DROP TABLE t", "ROLLBACK")
+    on.run("START TRANSACTION", "CREATE TABLE u AS SELECT 1 AS a")
+    on.run("INSERT INTO t VALUES (2)", "DROP TABLE t", "ROLLBACK")
     assert on.newest == before
     assert on.same("SELECT * FROM t") == [(1,)]
     assert data_files(on) == files
+    assert table_folders(on) == {"t"}
 
 
 def test_delete_files_that_no_commit_refers_to_go(on: SqlLake) -> None:
@@ -92,6 +99,7 @@ def test_data_files_of_rows_that_went_again_go(on: SqlLake) -> None:
     on.run("CREATE SCHEMA x", "CREATE TABLE x.t AS SELECT 1 AS a", "DROP SCHEMA x CASCADE")
     on.run("INSERT INTO v VALUES (8)", "ALTER TABLE v RENAME TO w", "COMMIT")
     assert data_files(on) == files + 2
+    assert table_folders(on) == {"t", "v"}
     assert on.same("SELECT id FROM w") == [(7,), (8,)]
     assert on.same("SELECT a FROM t") == [(1,)]
 
