@@ -10,15 +10,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dbt.adapters.ducklake.cursor import Cursor
 from dbt.tests.util import run_dbt
 
+from ducklake_spark import Lake
+from ducklake_spark.sql import Result
+from support.lakes import LakeAddress
+
 _IDS = 40
+# A view keeps the seed of rand(), so two evaluations agree. Those of this expression never do.
+_RANDOM = "java_method('java.util.UUID', 'randomUUID')"
 _MODEL = """
 {{{{ config(materialized='incremental', incremental_strategy='{strategy}', {configs}) }}}}
 {{% if is_incremental() %}}
-select cast(_c0 as int) as id, 'new' as v, cast(floor(rand() * 3) as int) as part
-from csv.`{file}` where rand() < 0.8
+select cast(_c0 as int) as id, 'new' as v, cast(conv(left({random}, 1), 16, 10) as int) % 3 as part
+from csv.`{file}` where {random} < 'c'
 {{% else %}}
 select cast(id as int) as id, 'old' as v, cast(id % 3 as int) as part from range({ids})
 {{% endif %}}
@@ -66,8 +71,7 @@ def model(dbt, session):
 _SNAPSHOT = """
 {{% snapshot history %}}
 {{{{ config(unique_key='id', strategy='check', check_cols=['v'], hard_deletes='invalidate') }}}}
-select cast(_c0 as int) as id, java_method('java.util.UUID', 'randomUUID') as v
-from csv.`{file}` where rand() < 0.8
+select cast(_c0 as int) as id, {random} as v from csv.`{file}` where {random} < 'c'
 {{% endsnapshot %}}
 """
 
@@ -85,13 +89,15 @@ class TestSingleEvaluation:
 
     @pytest.fixture(scope="class")
     def snapshots(self, file: Path) -> dict[str, str]:
-        return {"history.sql": _SNAPSHOT.format(file=file)}
+        return {"history.sql": _SNAPSHOT.format(file=file, random=_RANDOM)}
 
     @pytest.fixture(scope="class")
     def models(self, file: Path) -> dict[str, str]:
         by_part = ("insert_overwrite", "partitioned_by=['part']")
         models = {
-            f"{name}.sql": _MODEL.format(strategy=strategy, configs=configs, file=file, ids=_IDS)
+            f"{name}.sql": _MODEL.format(
+                strategy=strategy, configs=configs, file=file, ids=_IDS, random=_RANDOM
+            )
             for name, (strategy, configs) in {**_KEYED, "by_part": by_part}.items()
         }
         python = _PYTHON.replace("{file}", str(file))
@@ -99,17 +105,18 @@ class TestSingleEvaluation:
 
     @pytest.fixture(scope="class", autouse=True)
     def run_while_the_source_changes(self, project: Any, file: Path) -> Iterator[None]:
-        execute, count = Cursor.execute, 0
+        execute, count = Lake.execute, 0
 
-        def and_change(self: Cursor, sql: str, bindings: Any = None) -> None:
+        def and_change(self: Lake, sql: str) -> Result:
             nonlocal count
-            execute(self, sql, bindings)
+            done = execute(self, sql)
             count += 1
             write(file, count)
+            return done
 
         run_dbt(["run"])
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Cursor, "execute", and_change)
+            patch.setattr(Lake, "execute", and_change)
             run_dbt(["run", "--threads", "1"])
             for _ in range(3):
                 run_dbt(["snapshot"])
@@ -141,9 +148,10 @@ class TestSingleEvaluation:
         )
         assert project.run_sql(gaps, fetch="one") == (0,)
 
-    def test_no_temporary_table_is_left(self, project: Any) -> None:
+    def test_no_temporary_table_is_left(self, project: Any, lake_address: LakeAddress) -> None:
         names = {row[1] for row in project.run_sql("show tables in {schema}", fetch="all")}
         assert not {name for name in names if "tmp" in name}
+        assert not list(lake_address.data_folder.rglob("dbt_tmp*"))
 
 
 def write(file: Path, number: int) -> None:
