@@ -151,10 +151,6 @@ def _row_ids(file: DataFile, footer: Footer, next_row_id: int | None) -> Iterato
         )
 
 
-def _has_row_ids(footer: Footer) -> bool:
-    return _ROW_IDS.id in map(field_id, footer.schema)
-
-
 def _snapshots(file: DataFile, footer: Footer) -> Iterator[FileFault]:
     """The rows of a file that several snapshots filled know theirs, and the catalog the span."""
     if file.mapping_id is not None or file.begin_snapshot is None:
@@ -225,10 +221,8 @@ def _is_alike(stored: Primitive | None, data_type: DataType) -> bool:
 
 
 def _statistics(file: DataFile, footer: Footer, leaf: Leaf) -> Iterator[FileFault]:
-    by_arrow = (footer.metadata.created_by or "").startswith("parquet-cpp")
-    said = file.stats[leaf.column.id]
-    real = leaf_stats(footer.metadata, leaf, by_arrow=by_arrow and _has_row_ids(footer))
-    if said.contains_nan and by_arrow and _has_bounds(footer, leaf):
+    said, real = file.stats[leaf.column.id], leaf_stats(footer.metadata, leaf)
+    if said.contains_nan and real.contains_nan is not True and _leaves_out_nan(footer, leaf):
         yield FileFault(
             "nan-hidden",
             file.path,
@@ -258,7 +252,10 @@ def _counts(said: ColumnStats, real: ColumnStats, data_type: DataType) -> str | 
     return None
 
 
-def _has_bounds(footer: Footer, leaf: Leaf) -> bool:
+def _leaves_out_nan(footer: Footer, leaf: Leaf) -> bool:
+    """Whether the footer has bounds that tell nothing of NaN."""
+    if not (footer.metadata.created_by or "").startswith("parquet-cpp"):
+        return False
     groups = map(footer.metadata.row_group, range(footer.metadata.num_row_groups))
     statistics = [group.column(leaf.index).statistics for group in groups]
     return any(s is not None and s.has_min_max for s in statistics)

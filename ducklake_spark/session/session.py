@@ -112,7 +112,8 @@ class Session:
         for key, value in settings.config.items():
             if key in _REQUIRED and value.lower() != _REQUIRED[key].lower():
                 raise ConfigError(
-                    f"{key} cannot be {value!r}: reading and writing a lake needs {_REQUIRED[key]}."
+                    f"Cannot set {key} to {value!r}: DuckLake tables require {_REQUIRED[key]!r}.",
+                    hint=f"Remove {key} from the Spark settings.",
                 )
         # A failure is told once, by the exception: not by stacks of the JVM in the log too.
         logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)

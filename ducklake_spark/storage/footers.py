@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import uuid
@@ -42,6 +43,9 @@ _UNBOUNDED = {"int128", "uint128", "timetz", "interval", "json", "variant", "geo
 # parquet-mr has counted NaN as the largest value since 1.10; Spark has had that since 2.4.
 _COUNTS_NAN = re.compile(r"parquet-mr version 1\.[1-9]\d\.\d+ \(build [0-9a-f]+\)")
 
+# In the footer of a file that this package wrote with PyArrow, which gives no statistics to leaves
+# that hold NaN: the number of values in each of these leaves.
+NAN_KEY = "ducklake_spark.values_beside_nan"
 _LINEAGE = ("_ducklake_internal_row_id", "_ducklake_internal_snapshot_id")
 
 
@@ -85,17 +89,14 @@ def describe_file(
     columns: Sequence[Column],
     *,
     nan_columns: Mapping[int, bool] | None = None,
-    by_arrow: bool = False,
 ) -> NewDataFile:
     """A written Parquet file as a table can take it in.
 
     Columns are matched by field id where the file has them, by name otherwise. `nan_columns` says
-    of float columns, by id, whether they hold NaN; without it, and for the other columns, the
-    footer's own word counts (`contains_nan`, which explains `by_arrow`).
+    of float columns, by id, whether they hold NaN; for the others the footer's own word counts.
     """
     footer = read_footer(path.under(location))
-    leaves = leaves_of(footer.schema, columns)
-    return described(path, footer, leaves, nan_columns=nan_columns, by_arrow=by_arrow)
+    return described(path, footer, leaves_of(footer.schema, columns), nan_columns=nan_columns)
 
 
 def read_footer(path: str) -> Footer:
@@ -123,7 +124,6 @@ def described(
     leaves: Iterable[Leaf],
     *,
     nan_columns: Mapping[int, bool] | None = None,
-    by_arrow: bool = False,
 ) -> NewDataFile:
     """A file whose leaves have found their columns."""
     metadata = footer.metadata
@@ -132,7 +132,7 @@ def described(
         record_count=metadata.num_rows,
         file_size_bytes=footer.file_size_bytes,
         footer_size=footer.footer_size,
-        stats=tuple(leaf_stats(metadata, leaf, nan_columns, by_arrow=by_arrow) for leaf in leaves),
+        stats=tuple(leaf_stats(metadata, leaf, nan_columns) for leaf in leaves),
     )
 
 
@@ -198,52 +198,56 @@ def _match_name(field: pa.Field, columns: Sequence[Column]) -> Column | None:
 
 
 def leaf_stats(
-    metadata: Any,
-    leaf: Leaf,
-    nan_columns: Mapping[int, bool] | None = None,
-    *,
-    by_arrow: bool = False,
+    metadata: Any, leaf: Leaf, nan_columns: Mapping[int, bool] | None = None
 ) -> ColumnStats:
     """The statistics of a leaf over all row groups."""
     chunks = [metadata.row_group(g).column(leaf.index) for g in range(metadata.num_row_groups)]
     statistics = [chunk.statistics for chunk in chunks]
-    values = sum(chunk.num_values for chunk in chunks)
+    slots = sum(chunk.num_values for chunk in chunks)
     counted = all(s is not None and s.has_null_count for s in statistics)
-    nulls = sum(s.null_count for s in statistics) if counted else None
+    values = slots - sum(s.null_count for s in statistics) if counted else None
     low, high = _bounds(statistics, leaf)
     has_nan = None
     if leaf.column.type.name in FLOATS:
+        nan_counts = _nan_counts(metadata)
+        values = nan_counts.get(str(leaf.index), values) if nan_counts else values
         has_nan = (nan_columns or {}).get(leaf.column.id)
         if has_nan is None:
-            has_nan = contains_nan(metadata, statistics, by_arrow=by_arrow)
+            has_nan = _contains_nan(metadata, leaf, statistics)
         if has_nan is not False and low is not None and high is not None and low == high:
             high = None  # DuckDB takes equal bounds for the only value, whatever is said of NaN
     return ColumnStats(
         column_id=leaf.column.id,
         column_size_bytes=sum(chunk.total_compressed_size for chunk in chunks),
-        value_count=values - nulls if nulls is not None else None,
-        null_count=nulls,
+        value_count=values,
+        null_count=slots - values if values is not None else None,
         min_value=_bound_text(low, leaf.column.type),
         max_value=_bound_text(high, leaf.column.type),
         contains_nan=has_nan,
     )
 
 
-def contains_nan(metadata: Any, statistics: Sequence[Any], *, by_arrow: bool) -> bool | None:
-    """Whether a leaf of floats holds NaN by the statistics of its row groups; None if unknown.
+def _contains_nan(metadata: Any, leaf: Leaf, statistics: Sequence[Any]) -> bool | None:
+    """Whether a leaf of floats holds NaN, so far as its footer tells; None if unknown.
 
-    Spark's writer takes NaN for the largest value. PyArrow and other writers leave NaN out of
-    the bounds, so a footer with bounds proves nothing; but `by_arrow` says that this package
-    wrote the file with PyArrow, which gives no statistics to leaves that hold NaN.
+    Spark's writer takes NaN for the largest value. PyArrow and other writers leave NaN out of the
+    bounds, so that bounds prove nothing, unless this package wrote the file with PyArrow.
     """
     if any(_is_nan(bound) for s in statistics for bound in _raw_bounds(s)):
         return True
-    if by_arrow:
-        return any(s is None for s in statistics)
+    nan_counts = _nan_counts(metadata)
+    if nan_counts is not None:
+        return str(leaf.index) in nan_counts
     if not _COUNTS_NAN.match(metadata.created_by or ""):
         return None
     known = (s is not None and (s.has_min_max or not s.num_values) for s in statistics)
     return False if all(known) else None
+
+
+def _nan_counts(metadata: Any) -> dict[str, int] | None:
+    """The numbers of values in leaves with NaN, by leaf; None for files of other writers."""
+    text = (metadata.metadata or {}).get(NAN_KEY.encode())
+    return None if text is None else json.loads(text)
 
 
 def _raw_bounds(statistics: Any) -> tuple[Any, ...]:
@@ -256,7 +260,7 @@ def _is_nan(value: Any) -> bool:
 
 
 def _bounds(statistics: Sequence[Any], leaf: Leaf) -> tuple[Any, Any]:
-    """The bounds of the leaf's values; NaN is none of them."""
+    """Return the bounds of the leaf's numbers, without NaN."""
     data_type = leaf.column.type
     if not isinstance(data_type, Primitive) or not has_bounds(data_type):
         return None, None

@@ -19,7 +19,7 @@ from ducklake_spark.scan import STORED
 from ducklake_spark.spec.model import Column, Table
 from ducklake_spark.spec.names import uuid7
 from ducklake_spark.storage.filesystem import locate, make_parent
-from ducklake_spark.write.nan import leaf_paths, leaves_with_nan
+from ducklake_spark.write.nan import FloatCounts, leaf_paths
 from ducklake_spark.write.options import ArrowOptions
 
 # A column's field id with those of what is nested in it.
@@ -91,7 +91,7 @@ class _File:
         self._writer: pq.ParquetWriter | None = None
         self._waiting: list[pa.Table] = []
         self._rows = self._bytes = 0  # of what waits
-        self._with_nan: set[int] = set()
+        self._floats = FloatCounts()
         self._has_wrong_statistics = False
 
     def add(self, data: pa.Table) -> None:
@@ -104,6 +104,7 @@ class _File:
     def close(self) -> None:
         self._write()
         if self._writer is not None:
+            self._writer.add_key_value_metadata(self._floats.as_metadata())
             self._writer.close()
         if self._has_wrong_statistics:
             self._copy_without_statistics()
@@ -112,11 +113,11 @@ class _File:
         if not self._waiting:
             return
         data = pa.concat_tables(self._waiting)
-        new = leaves_with_nan(data) - self._with_nan
-        self._with_nan |= new
+        known = set(self._floats.with_nan)
+        self._floats.add(data)
         if self._writer is None:
             self._writer = self._open(self.path, data.schema)
-        elif new:  # the writer cannot change its settings between row groups
+        elif self._floats.with_nan > known:  # a writer cannot change its settings any more
             self._has_wrong_statistics = True
         self._writer.write_table(data, self._rows_of_a_group())
         self._waiting, self._rows, self._bytes = [], 0, 0
@@ -132,12 +133,14 @@ class _File:
                 for group in range(source.num_row_groups):
                     data = source.read_row_group(group)
                     writer.write_table(data, max(len(data), 1))
+                writer.add_key_value_metadata(self._floats.as_metadata())
         file_system.delete_file(inner)
 
     def _open(self, path: str, schema: pa.Schema) -> pq.ParquetWriter:
         file_system, inner = locate(path)
         make_parent(file_system, inner)
-        paths = leaf_paths(schema) if self._with_nan else []
+        with_nan = self._floats.with_nan
+        paths = leaf_paths(schema) if with_nan else []
         return pq.ParquetWriter(
             inner,
             schema,
@@ -145,7 +148,7 @@ class _File:
             compression=self._options.codec,
             compression_level=self._options.level,
             data_page_version=self._options.page_version,
-            write_statistics=[p for at, p in enumerate(paths) if at not in self._with_nan]
+            write_statistics=[p for at, p in enumerate(paths) if at not in with_nan]
             if paths
             else True,
         )

@@ -133,7 +133,7 @@ def stage(
         if with_row_ids:
             paths = write_with_row_ids(rows, table, folder, partition_columns, options)
             counts.reject_nulls()
-            files = _described(table, name, paths, counts, by_arrow=True)
+            files = _described(table, name, paths, counts)
             # With a start of their own, DuckDB's merge takes them for neighbours of other files and
             # numbers their rows anew.
             files = [replace(file, takes_row_ids=False) for file in files]
@@ -211,8 +211,6 @@ def _described(
     paths: Iterable[str],
     counts: RowCounts,
     mapping: NameMapping | None = None,
-    *,
-    by_arrow: bool = False,
 ) -> list[NewDataFile]:
     """Describe these files of the folder. Other files there are from failed attempts of a task.
 
@@ -221,7 +219,7 @@ def _described(
 
     def describe(path: str) -> NewDataFile:
         stored = StoredPath(folder + path.removeprefix(table.location + folder))
-        new = describe_file(table.location, stored, table.columns, by_arrow=by_arrow)
+        new = describe_file(table.location, stored, table.columns)
         if new.record_count == 0:
             return new
         return replace(new, mapping=mapping, partition_values=partition_texts(table, new))

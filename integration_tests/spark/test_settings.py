@@ -166,7 +166,7 @@ def _set(lake: SqlLake, settings: Mapping[str, str]) -> None:
 def expected(
     session: Session, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, Rows]]:
-    """What the story tells under Spark's own settings."""
+    """Return the rows after the story under Spark's default settings."""
     with sql_lake(session, tmp_path_factory.mktemp("defaults")) as lake:
         _set(lake, {"spark.sql.session.timeZone": "UTC"})
         _fill(lake)

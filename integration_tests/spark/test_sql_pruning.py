@@ -16,6 +16,7 @@ from support.sql_lakes import SqlLake, sql_lake
 
 ROUNDS = int(os.environ.get("DUCKLAKE_TEST_ROUNDS", "2"))
 FILES, ROWS, CONDITIONS = 14, 6, 40
+ZONES = ["UTC", "Europe/Berlin", "+05:30", "America/St_Johns", "PST"]
 TYPES = {
     "b": "BOOLEAN", "i8": "TINYINT", "i32": "INTEGER", "i64": "BIGINT", "u8": "UTINYINT",
     "u32": "UINTEGER", "f32": "FLOAT", "f64": "DOUBLE", "d9": "DECIMAL(9, 2)",
@@ -134,7 +135,7 @@ def case(
 
 def test_random_conditions(case: tuple[SqlLake, random.Random]) -> None:
     lake, rng = case
-    lake.lake.sql(f"SET TIME ZONE '{rng.choice(['UTC', 'Europe/Berlin', '+05:30'])}'")
+    lake.lake.sql(f"SET TIME ZONE '{rng.choice(ZONES)}'")
     conditions = [condition(rng) for _ in range(CONDITIONS)]
     truth: dict[int, set[int]] = defaultdict(set)
     columns = ", ".join(f"({one}) AS c{at}" for at, one in enumerate(conditions))
