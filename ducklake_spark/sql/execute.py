@@ -50,6 +50,9 @@ from ducklake_spark.sql.statements import (
 from ducklake_spark.sql.tokens import Cursor, quoted
 from ducklake_spark.sql.workspace import Relation, Work, Workspace
 
+# A script and EXECUTE IMMEDIATE can contain a SET.
+_SETTING_COMMANDS = {"SET", "RESET", "EXECUTE", "BEGIN"}
+
 
 @dataclass(slots=True)
 class Executor:
@@ -109,13 +112,12 @@ class Executor:
         return scope.run(spliced(command.text, moved))
 
     def _keep_settings(self, command: str) -> None:
-        """What reading and writing rely on stands after a RESET, and no SET may change it."""
-        cursor = Cursor(command)
-        is_set = cursor.accept("SET")
-        if not is_set and not cursor.accept("RESET"):
+        """Restore the settings that tables depend on, and reject a command that changed one."""
+        first = Cursor(command).peek().word
+        if first not in _SETTING_COMMANDS:
             return
         changed = self.workspace.session.keep_settings()
-        if is_set and changed:
+        if changed and first != "RESET":
             raise ConfigError(
                 f"Cannot change {', '.join(changed)}: DuckLake tables depend on the value.",
                 hint="The previous value stays in effect. Remove the SET statement.",

@@ -194,6 +194,14 @@ def test_unsupported_settings_are_rejected_by_name(on: SqlLake, key: str) -> Non
     assert on.rows(f"SET {key}") != [(key, _REJECTED[key])]
 
 
+@pytest.mark.parametrize("form", ["{}", "BEGIN {}; END"])
+def test_settings_are_rejected_in_dynamic_statements(on: SqlLake, form: str) -> None:
+    statement = "EXECUTE IMMEDIATE 'SET spark.sql.ansi.enabled = false'"
+    with pytest.raises(ConfigError, match=r"Cannot change spark\.sql\.ansi\.enabled: "):
+        on.lake.sql(form.format(statement))
+    assert on.rows("SET spark.sql.ansi.enabled") == [("spark.sql.ansi.enabled", "true")]
+
+
 # --- one fault each ---
 
 
