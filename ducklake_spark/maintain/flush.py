@@ -151,8 +151,9 @@ def _stand_in(
 
 
 def _with_nan(stats: ColumnStats, live: InlinedLives, bundle: _Bundle) -> ColumnStats:
-    """Footers do not know of NaN."""
-    if stats.column_id not in {c.id for c in live.columns if c.type.name in FLOATS}:
+    """Look for NaN among the rows if the footer does not tell of it."""
+    floats = {column.id for column in live.columns if column.type.name in FLOATS}
+    if stats.column_id not in floats or stats.contains_nan is not None:
         return stats
     values = (row.values[stats.column_id] for row in bundle.rows)
     return replace(stats, contains_nan=any(value != value for value in values))

@@ -90,11 +90,11 @@ def _check_counts(table: Table, packs: Sequence[Pack], written: Mapping[int, New
 
 
 def _with_nan(file: NewDataFile, pack: Pack, table: Table) -> NewDataFile:
-    """Footers do not know of NaN; what the sources are known to hold, the new file may hold."""
+    """Where the footer does not tell of NaN, the file may hold what its sources may hold."""
     floats = {leaf.id for leaf in table.walk() if leaf.type.name in FLOATS}
 
     def complete(stats: ColumnStats) -> ColumnStats:
-        if stats.column_id not in floats:
+        if stats.column_id not in floats or stats.contains_nan is not None:
             return stats
         known = [source.stats.get(stats.column_id) for source in pack.files]
         said = [one.contains_nan if one is not None else None for one in known]
