@@ -235,6 +235,17 @@ def refuse_unknown(given: Iterable[str], known: Iterable[str], what: str) -> Non
         )
 
 
+def refuse_duckdb_settings(keys: Iterable[str]) -> None:
+    """Reject settings of DuckDB's extension: Spark would store them, and nothing would use them."""
+    for key in keys:
+        if key.lower().startswith("ducklake_"):
+            raise ConfigError(
+                f"{key} is a setting of DuckDB and has no effect in Spark.",
+                hint="Leave it out. A commit is repeated for up to "
+                f"{CommitSettings().give_up_after_s:.0f} seconds.",
+            )
+
+
 @dataclass(frozen=True, slots=True)
 class CommitSettings:
     """How long a commit keeps trying when others commit too."""

@@ -1,6 +1,6 @@
 """The DuckLake catalog as a transactional client. Knows nothing of Spark and touches no files."""
 
-from ducklake_spark.catalog.alter import Field, literal_text, parse_sort_key
+from ducklake_spark.catalog.alter import Field, literal_text, new_columns, parse_sort_key
 from ducklake_spark.catalog.catalog import Catalog
 from ducklake_spark.catalog.commit import CommitNote, CommitResult
 from ducklake_spark.catalog.compaction import (
@@ -39,6 +39,7 @@ __all__ = [
     "find_schema",
     "literal_text",
     "narrowest",
+    "new_columns",
     "parse_sort_key",
     "required_mapping",
 ]

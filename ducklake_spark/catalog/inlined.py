@@ -32,13 +32,14 @@ from ducklake_spark.spec import tables
 from ducklake_spark.spec.evolution import initial_value, reshape
 from ducklake_spark.spec.model import Column, InlinedLives, InlinedRow, Table
 from ducklake_spark.spec.names import fold
-from ducklake_spark.spec.types import SIGNED, UNSIGNED, DataType
+from ducklake_spark.spec.types import SIGNED, UNSIGNED, DataType, ListType, MapType, StructType
 from ducklake_spark.spec.values import parse_nested, parse_text
 
 _ROW_ID, _BEGIN, _END = (
     column(c, BigInteger) for c in ("row_id", "begin_snapshot", "end_snapshot")
 )
 # Read as the driver gives them; all other types come as text, which loses nothing.
+_OPAQUE = {"variant", "geometry", "unknown"}
 _NATIVE = {*SIGNED, *UNSIGNED, "boolean", "varchar", "json", "blob"}
 
 
@@ -136,7 +137,10 @@ def _read_one(
         if new.id not in old:
             return initial_value(new)
         before, at = old[new.id]
-        return None if raw[at] is None else reshape(decoders[at](raw[at]), before, new)
+        if raw[at] is None:
+            return None
+        value = decoders[at](raw[at])
+        return value if _is_opaque(before.type) else reshape(value, before, new)
 
     found: list[InlinedRow] = []
     for row in connection.execute(query):
@@ -168,7 +172,21 @@ def _selected(database: CatalogDatabase, data_type: DataType, name: str) -> Colu
     return cast(named, String)
 
 
+def _is_opaque(data_type: DataType) -> bool:
+    """Check for types whose text in a catalog cannot be read as values."""
+    match data_type:
+        case ListType(element=element):
+            return _is_opaque(element)
+        case MapType(key=key, value=value):
+            return _is_opaque(key) or _is_opaque(value)
+        case StructType(fields=fields):
+            return any(_is_opaque(kind) for _, kind in fields)
+    return data_type.name in _OPAQUE
+
+
 def _decoder(data_type: DataType) -> Callable[[Any], Any]:
+    if _is_opaque(data_type):
+        return str  # an error here would keep queries from the other columns
     if data_type.is_nested:
         return lambda raw: parse_nested(raw, data_type)
     match data_type.name:

@@ -68,6 +68,11 @@ def match_columns(
             f"The file {footer.path!r} has {_listed(matcher.extra)}, and {table.name} has not.",
             hint="Set ignore_extra_columns to leave them unread.",
         )
+    if not mapping.columns:
+        raise IncompatibleFileError(
+            f"The file {footer.path!r} has no column of {table.name}.",
+            hint="Check the path, or rename the columns of the file.",
+        )
     return Match(mapping, matcher.leaves, values, matcher.overruled)
 
 

@@ -18,9 +18,8 @@ from ducklake_spark.errors import (
     UnsupportedFeatureError,
 )
 from ducklake_spark.maintain.targets import named, tables_of
-from ducklake_spark.scan.types import spark_type_of
 from ducklake_spark.session import Session
-from ducklake_spark.spec.model import Column, Table
+from ducklake_spark.spec.model import Table
 from ducklake_spark.spec.names import QualifiedName
 from ducklake_spark.spec.paths import StoredPath
 from ducklake_spark.write.move import discard
@@ -181,13 +180,6 @@ def discarded_on_error(table: Table) -> Iterator[list[StoredPath]]:
         raise
 
 
-def refuse_unwritable(operation: str, table: Table, columns: Sequence[Column]) -> None:
-    """Raise UnsupportedFeatureError if there is a type whose values Spark cannot write."""
-    for column in columns:
-        for leaf in column.walk():
-            if not leaf.type.is_nested and not spark_type_of(leaf).is_writable:
-                raise UnsupportedFeatureError(
-                    f"Column {column.name!r} of {table.name} holds {leaf.type}, which Spark cannot "
-                    "write.",
-                    hint=f"DuckDB can compact the table, with its ducklake_{operation}.",
-                )
+def compact_with_duckdb(operation: str) -> str:
+    """Return the advice for a table with values that Spark cannot write."""
+    return f"DuckDB can compact the table, with its ducklake_{operation}."

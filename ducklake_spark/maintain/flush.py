@@ -17,12 +17,13 @@ from ducklake_spark.maintain.compacting import (
     Operation,
     commit,
     compact_tables,
+    compact_with_duckdb,
     discarded_on_error,
-    refuse_unwritable,
 )
 from ducklake_spark.maintain.dated_deletes import Written, consolidated, deletes_of_rows
 from ducklake_spark.scan import ROW_ID, SNAPSHOT_ID
 from ducklake_spark.scan.inlined import inlined_frame
+from ducklake_spark.scan.types import refuse_unwritable
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import (
     ChangedFile,
@@ -84,7 +85,7 @@ def flush_inlined_data(
         if not lives and not files:
             return []
         for live in lives:
-            refuse_unwritable(_NAME, table, live.columns)
+            refuse_unwritable(live.columns, table.name, compact_with_duckdb(_NAME))
         if not dry_run:
             _flush(catalog, session, reader, table, lives, files)
         count = sum(len(live.rows) for live in lives)

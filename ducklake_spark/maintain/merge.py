@@ -14,12 +14,13 @@ from ducklake_spark.maintain.compacting import (
     Operation,
     commit,
     compact_tables,
+    compact_with_duckdb,
     discarded_on_error,
-    refuse_unwritable,
 )
 from ducklake_spark.maintain.packing import Pack, packed
 from ducklake_spark.maintain.rows_of_files import write_packs
 from ducklake_spark.scan import ROW_ID, SNAPSHOT_ID
+from ducklake_spark.scan.types import refuse_unwritable
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import Column, DataFile, NewDataFile, Table
 from ducklake_spark.spec.types import FLOATS
@@ -107,7 +108,7 @@ def _columns(
     begins = {pack.schema_version: pack.files[0].begin_snapshot for pack in packs}
     columns = {version: reader.columns_at(table, begin) for version, begin in begins.items()}
     for known in columns.values():
-        refuse_unwritable(_NAME, table, known)
+        refuse_unwritable(known, table.name, compact_with_duckdb(_NAME))
     return columns
 
 

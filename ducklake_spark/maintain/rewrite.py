@@ -11,12 +11,13 @@ from ducklake_spark.maintain.compacting import (
     Operation,
     commit,
     compact_tables,
+    compact_with_duckdb,
     discarded_on_error,
-    refuse_unwritable,
 )
 from ducklake_spark.maintain.packing import Pack, packed
 from ducklake_spark.maintain.rows_of_files import write_packs
 from ducklake_spark.scan import ROW_ID
+from ducklake_spark.scan.types import refuse_unwritable
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import DataFile, Table
 from ducklake_spark.spec.types import FLOATS
@@ -69,7 +70,7 @@ def _plan(reader: SnapshotReader, table: Table, threshold: float | None) -> list
         if (gone := file.deleted_rows) and gone >= threshold * file.record_count
     ]
     if hollow:
-        refuse_unwritable(_NAME, table, table.columns)
+        refuse_unwritable(table.columns, table.name, compact_with_duckdb(_NAME))
     return list(packed(reader, table, hollow, target_file_size(options), _living_bytes))
 
 

@@ -19,6 +19,7 @@ from ducklake_spark.errors import UnsupportedFeatureError
 from ducklake_spark.files.parquet_types import type_of
 from ducklake_spark.scan import decode
 from ducklake_spark.scan.types import RAW_MILLIS, Conversion, converted, shown_type
+from ducklake_spark.spec.file_names import is_of_table
 from ducklake_spark.spec.model import Column, DataFile, MappedName, NameMapping, Table
 from ducklake_spark.spec.types import FLOATS, SIGNED, UNSIGNED, DataType, Primitive
 from ducklake_spark.storage.footers import leaves_of, read_footer
@@ -37,6 +38,8 @@ _WIDENED_BY_SPARK = {
     ("timestamp_s", "timestamp_ms"),
     ("timestamp", "timestamptz"),
 }
+# Files that were added may hold smaller unsigned integers, or nanoseconds, behind these.
+_ADOPTED = (*_WIDE, "uint64", "timestamp_ns", "timestamp", "timestamp_s")
 _SMALL = ("uint8", "uint16")
 _THREADS = 8
 
@@ -86,11 +89,13 @@ def promoted(value: Expression, column: Column, held: Mapping[int, Primitive]) -
 class _Doubts:
     """Leaves of which only its footer tells what a file holds.
 
-    `retyped`: had another type up to a snapshot. `adopted`: read without a look at the unit or
-    size, which files of other writers may have another of. `infinite`: may have the infinities
-    that milliseconds have and Spark's timestamps have not, by file.
+    `mark` is the one of the table. `retyped`: had another type up to a snapshot. `adopted`: may be
+    stored with another unit or size in files of other writers, which Spark refuses or misreads.
+    `infinite`: may have the infinities that milliseconds have and Spark's timestamps have not, by
+    file.
     """
 
+    mark: str
     retyped: Mapping[int, int]
     adopted: frozenset[int]
     infinite: Mapping[int, frozenset[int]]
@@ -108,10 +113,9 @@ class _Doubts:
         millis = frozenset(leaf.id for leaf in leaves if leaf.type.name == "timestamp_ms")
         known = reader.files(table, stats_of=millis) if millis else []
         return cls(
+            mark=table.mark,
             retyped={leaf_id: max(ends) for leaf_id, ends in ended.items() if ends},
-            adopted=frozenset(
-                leaf.id for leaf in leaves if leaf.type.name in (*_WIDE, "timestamp_ns")
-            ),
+            adopted=frozenset(leaf.id for leaf in leaves if leaf.type.name in _ADOPTED),
             infinite={file.id: _maybe_infinite(file, millis) for file in known},
             millis=millis,
         )
@@ -122,7 +126,8 @@ class _Doubts:
 
     def about(self, file: DataFile) -> frozenset[int]:
         retyped = {i for i, until in self.retyped.items() if file.begin_snapshot <= until}
-        adopted = self.adopted if file.mapping_id is not None else frozenset()
+        is_adopted = file.mapping_id is not None and not is_of_table(file.path, self.mark)
+        adopted = self.adopted if is_adopted else frozenset()
         return self.infinite.get(file.id, self.millis) | adopted | retyped
 
 

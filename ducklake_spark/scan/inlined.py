@@ -8,10 +8,13 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
+from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from ducklake_spark.errors import UnsupportedFeatureError
+from ducklake_spark.scan.lookup import looked_up
 from ducklake_spark.scan.types import shown_type
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import Column, InlinedRow
@@ -67,12 +70,54 @@ def inlined_frame(
     )
     if not rows:
         return session.spark.createDataFrame([], schema)
-    arrays = [
-        pa.array([_shown(row.values[column.id], column) for row in rows], _arrow(column))
-        for column in columns
-    ]
+    arrays, failures = _arrays(columns, rows)
+    for at in failures:
+        schema.fields[at].dataType = T.BooleanType()
     arrays += [pa.array([value(row) for row in rows], kind) for _, kind, value in extras]
-    return session.spark.createDataFrame(pa.Table.from_arrays(arrays, names), schema=schema)
+    positions = [str(at) for at in range(len(names))]  # names may be equal but for case, or odd
+    frame = session.spark.createDataFrame(
+        pa.Table.from_arrays(arrays, positions), schema=_renamed(schema, positions)
+    )
+    shown = {at: _failing(session, at, columns[at], text) for at, text in failures.items()}
+    return frame.select(
+        *(shown.get(at, F.col(str(at))).alias(name) for at, name in enumerate(names))
+    )
+
+
+def _arrays(
+    columns: Sequence[Column], rows: Sequence[InlinedRow]
+) -> tuple[list[pa.Array], dict[int, str]]:
+    """Return the values of each column, and a message for each column that Spark cannot hold.
+
+    The array of such a column says which values are not NULL.
+    """
+    arrays: list[pa.Array] = []
+    failures: dict[int, str] = {}
+    for at, column in enumerate(columns):
+        values = [row.values[column.id] for row in rows]
+        try:
+            kind = _arrow(column)
+            arrays.append(pa.array([_shown(value, column) for value in values], kind))
+        except UnsupportedFeatureError as error:
+            failures[at] = str(error)
+            arrays.append(pa.array([value is not None for value in values]))
+    return arrays, failures
+
+
+def _renamed(schema: T.StructType, names: Sequence[str]) -> T.StructType:
+    fields = zip(names, schema.fields, strict=True)
+    return T.StructType([T.StructField(name, field.dataType) for name, field in fields])
+
+
+def _failing(session: Session, at: int, column: Column, message: str) -> Expression:
+    """Return an expression that fails only if a query uses the column.
+
+    The message is looked up in a subquery: Spark evaluates other expressions over local rows before
+    it drops the columns that a query does not use.
+    """
+    text = looked_up(session, pa.array([message]), F.lit(0))
+    error = F.raise_error(text).cast(shown_type(column))
+    return F.when(F.col(str(at)), error)
 
 
 def _arrow(column: Column) -> pa.DataType:

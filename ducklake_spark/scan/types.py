@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from pyspark.sql import Column as Expression
@@ -92,6 +92,18 @@ def spark_type_of(column: Column) -> SparkType:
             hint="Leave the column out, or change its type with DuckDB.",
         )
     return known
+
+
+def refuse_unwritable(columns: Iterable[Column], relation: object, hint: str) -> None:
+    """Raise UnsupportedFeatureError if Spark cannot write the values of a column."""
+    for column in columns:
+        for leaf in column.walk():
+            if not leaf.children and not spark_type_of(leaf).is_writable:
+                raise UnsupportedFeatureError(
+                    f"Column {column.name!r} of {relation} holds {leaf.type}, which Spark cannot "
+                    "write.",
+                    hint=hint,
+                )
 
 
 def shown_type(column: Column) -> T.DataType:

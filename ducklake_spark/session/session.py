@@ -14,7 +14,7 @@ from types import TracebackType
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from ducklake_spark.config import SparkSettings
+from ducklake_spark.config import SparkSettings, refuse_duckdb_settings
 from ducklake_spark.errors import ConfigError
 from ducklake_spark.session.archive import JAVA_OPTIONS, archive_path, with_archive
 from ducklake_spark.session.connect import gone, is_gone, limit_patience, reach, say_goodbye
@@ -109,6 +109,7 @@ class Session:
     def open(cls, settings: SparkSettings | None = None) -> Session:
         """Start Spark or reach the one that runs, and take a session on it."""
         settings = settings or SparkSettings()
+        refuse_duckdb_settings(settings.config)
         for key, value in settings.config.items():
             if key in _REQUIRED and value.lower() != _REQUIRED[key].lower():
                 raise ConfigError(

@@ -76,6 +76,12 @@ def origin_of(path: str, lake: uuid.UUID | None, tables: Collection[str]) -> Ori
     return Origin.UNKNOWN if folders.isdisjoint(tables) else Origin.SHARED_FOLDER
 
 
+def is_of_table(path: str, mark: str) -> bool:
+    """Check whether this package wrote a file for a table, by the table's mark."""
+    unique, _ = _written_in(path)
+    return unique is not None and is_marked(unique, mark)
+
+
 def staged_at(path: str) -> datetime.datetime | None:
     """Return when a staging folder was made, by its name; None if it is not a staging folder."""
     match = _FOLDER.fullmatch(path.rstrip("/").rpartition("/")[2])

@@ -18,7 +18,8 @@ _UNITS = {"": 1, "b": 1, "byte": 1, "bytes": 1} | {
 _GREATEST = 2**63 - 1
 _MOST_DIGITS = 40
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
-_CODECS = ("uncompressed", "snappy", "gzip", "zstd", "brotli", "lz4", "lz4_raw")
+_CODECS = ("uncompressed", "snappy", "gzip", "zstd", "lz4", "lz4_raw")  # Spark has no brotli
+_HIGHEST_LEVEL = 22  # of zstd
 _TRUE, _FALSE = ("true", "t", "yes", "1", "on"), ("false", "f", "no", "0", "off")
 
 
@@ -26,6 +27,15 @@ def _count(value: str) -> str | None:
     # Longer ones are in no 64 bits, and Python does not read numbers of any length.
     known = int(value) if value.isdecimal() and len(value) <= _MOST_DIGITS else _GREATEST + 1
     return str(known) if known <= _GREATEST else None
+
+
+def _level(value: str) -> str | None:
+    count = _count(value)
+    return count if count is not None and int(count) <= _HIGHEST_LEVEL else None
+
+
+def _only_false(value: str) -> str | None:
+    return "false" if _flag(value) == "false" else None
 
 
 def _positive(value: str) -> str | None:
@@ -90,7 +100,9 @@ _OPTIONS = {
     ),
     "parquet_version": _Option(_version, "1 or 2", "The version of the Parquet format"),
     "parquet_compression_level": _Option(
-        _count, "a level, such as 3", "How hard the compression tries"
+        _level,
+        f"a level from 0 to {_HIGHEST_LEVEL}, such as 3",
+        "How hard the compression tries, for zstd and gzip; with gzip, DuckDB cannot write",
     ),
     "parquet_row_group_size": _Option(
         _positive, "a number of rows, such as 122880", "Rows of a row group in Parquet files"
@@ -124,10 +136,14 @@ _OPTIONS = {
         _flag, _FLAG, "Whether operations on the whole lake or a schema take the table along"
     ),
     "per_thread_output": _Option(
-        _flag, _FLAG, "Whether each thread of DuckDB writes files of its own"
+        _flag,
+        _FLAG,
+        "Whether each thread of DuckDB writes its own files; Spark writes a file per task anyway",
     ),
     "write_deletion_vectors": _Option(
-        _flag, _FLAG, "Whether DuckDB writes deletion vectors, which are an experiment"
+        _only_false,
+        "false: Spark cannot read tables with deletion vectors",
+        "Whether DuckDB writes deletion vectors, which are experimental",
     ),
     "sort_on_insert": _Option(
         _flag, _FLAG, "Whether inserts into a table with SORTED BY sort their rows"

@@ -12,13 +12,14 @@ from pyspark.sql import DataFrame
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from ducklake_spark.catalog import Field, Transaction, find_schema, parse_sort_key
+from ducklake_spark.catalog import Field, Transaction, find_schema, new_columns, parse_sort_key
 from ducklake_spark.errors import (
     AlreadyExistsError,
     InvalidDefinitionError,
     NotFoundError,
     UnsupportedFeatureError,
 )
+from ducklake_spark.scan.types import refuse_unwritable
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import Column, SortKey, Table
 from ducklake_spark.spec.names import QualifiedName, fold, quote, split_identifier
@@ -54,6 +55,10 @@ from ducklake_spark.sql.views import SPARK_TEXT, portable
 from ducklake_spark.sql.workspace import Relation, Work
 from ducklake_spark.write import append
 
+_WITH_DUCKDB = (
+    "Use a type that Spark can write, such as timestamp or string, or define it with DuckDB and "
+    "write to the table with DuckDB only."
+)
 _CONSTANTS = {"TRUE", "FALSE", "NULL", "DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "-", "+"}
 
 
@@ -78,6 +83,7 @@ def create_table(scope: Scope, work: Work, to: Relation, wanted: CreateTable) ->
         tx.drop_view(to.name)
     frame = scope.query(wanted.query) if wanted.query is not None else None
     fields = _fields(scope, wanted, frame)
+    refuse_unwritable(new_columns(fields), to.name, _WITH_DUCKDB)
     table = tx.create_table(
         to.name,
         fields,
@@ -309,6 +315,7 @@ def _add_column(
         scope,
         ColumnDefinition(last, column.type, column.nullable, column.default, column.comment),
     )
+    refuse_unwritable(new_columns([field]), name, _WITH_DUCKDB)
     parent = ".".join(map(quote, parents)) or None
     try:
         tx.add_column(name, field, parent=parent)
@@ -331,7 +338,9 @@ def _change_column(
     path = change.path
     match change.what:
         case "type":
-            tx.set_column_type(name, path, lake_type(change.text, _session(scope)))
+            data_type = lake_type(change.text, _session(scope))
+            refuse_unwritable(new_columns([Field(path, data_type)]), name, _WITH_DUCKDB)
+            tx.set_column_type(name, path, data_type)
         case "not null" | "null":
             tx.set_column_nullable(name, path, change.what == "null")
         case "comment":

@@ -8,6 +8,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
+from ducklake_spark.config import refuse_duckdb_settings
 from ducklake_spark.errors import AlreadyExistsError, ConfigError, NotFoundError
 from ducklake_spark.sql import change, define, inform, macros
 from ducklake_spark.sql.arguments import Given, evaluated
@@ -103,6 +104,9 @@ class Executor:
 
     def _sparks(self, scope: Scope, command: SparkCommand) -> DataFrame:
         if command.query_at is None:
+            cursor = Cursor(command.text)
+            if cursor.accept("SET"):
+                refuse_duckdb_settings([cursor.peek().text])
             frame = scope.run(Spliced(command.text, command.text))
             self._keep_settings(command.text)
             return frame

@@ -25,8 +25,8 @@ def check_sizes(files: Iterable[DataFile], relation: object) -> None:
     """Raise CatalogDamagedError if a file is larger than the catalog records.
 
     Spark plans a scan with the recorded sizes, and silently leaves out the row groups of a file
-    that lie behind the recorded end. A recorded size that is too large does no harm. A file that is
-    not there is skipped here: Spark raises an error when it reads the file.
+    that lie behind the recorded end. A recorded size that is too large does no harm. A missing file
+    is skipped: Spark raises an error when it reads the file.
     """
     listed = list(files)
     if not any(is_remote(file.path) for file in listed):
@@ -46,7 +46,7 @@ def check_sizes(files: Iterable[DataFile], relation: object) -> None:
 
 
 def _size_of(file: DataFile) -> int | None:
-    """Return the size of a file, or None if it is not there."""
+    """Return the size of a file, or None if the file is missing."""
     path = file.path
     if not is_remote(path):
         try:

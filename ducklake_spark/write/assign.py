@@ -17,11 +17,10 @@ from pyspark.sql import types as T
 from ducklake_spark.errors import (
     InvalidDefinitionError,
     NotFoundError,
-    UnsupportedFeatureError,
 )
 from ducklake_spark.scan.defaults import new_default
 from ducklake_spark.scan.table import refuse_reserved
-from ducklake_spark.scan.types import shown_type, spark_type_of
+from ducklake_spark.scan.types import refuse_unwritable, shown_type
 from ducklake_spark.spec.catalog_sql import check_expression
 from ducklake_spark.spec.model import Column, Table
 from ducklake_spark.spec.names import backticked, fold
@@ -30,6 +29,7 @@ from ducklake_spark.spec.types import MAX_DECIMAL_PRECISION
 _NUMBERS = (T.NumericType,)
 _TIMES = (T.DateType, T.TimestampType, T.TimestampNTZType)
 _UUID = r"(?i)^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$"
+_WITH_DUCKDB = "Write to the table with DuckDB, or use timestamp for the column."
 _TIME = r"^([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?$"
 
 
@@ -39,7 +39,8 @@ def assigned(frame: DataFrame, table: Table, *, keep: Sequence[str] = ()) -> Dat
     Columns to `keep` follow as they are.
     """
     names = [name for name in frame.columns if name not in keep]
-    _refuse_unwritable(table)
+    refuse_reserved(table)
+    refuse_unwritable(table.columns, table.name, _WITH_DUCKDB)
     known = {field.name: field.dataType for field in frame.schema.fields if field.name not in keep}
     if len({fold(name) for name in names}) < len(names):
         raise InvalidDefinitionError(
@@ -47,16 +48,6 @@ def assigned(frame: DataFrame, table: Table, *, keep: Sequence[str] = ()) -> Dat
         )
     sources = {name: (F.col(backticked(name)), data_type) for name, data_type in known.items()}
     return frame.select(*_Assignment(table, "").fields(sources, table.columns), *keep)
-
-
-def _refuse_unwritable(table: Table) -> None:
-    refuse_reserved(table)
-    for leaf in table.walk():
-        if not leaf.children and not spark_type_of(leaf).is_writable:
-            raise UnsupportedFeatureError(
-                f"Column {leaf.name!r} of {table.name} is {leaf.type}, which Spark cannot write.",
-                hint="Write to the table with DuckDB, or use timestamp for the column.",
-            )
 
 
 class _Assignment:

@@ -10,15 +10,18 @@ from typing import Any
 import duckdb
 import pytest
 
+from ducklake_spark import Lake
 from ducklake_spark.catalog import Field
 from ducklake_spark.errors import UnsupportedFeatureError
 from ducklake_spark.scan import read_table
 from ducklake_spark.session import Session
+from ducklake_spark.sql.failures import SPARK_ERRORS
 from ducklake_spark.write import append
 from support.lakes import LakeAddress, file_lake
-from support.oracle import Oracle
+from support.oracle import Oracle, duck_runs
 from support.reader import duck_rows
 from support.spark_rows import spark_rows
+from support.sql_lakes import SqlLake
 from support.values import VALUES, value_rows
 
 # Spark shows these and cannot write them.
@@ -248,3 +251,44 @@ def test_what_spark_cannot_write_is_refused_by_name(
         catalog.transaction() as tx,
     ):
         append(tx, "t", session.spark.sql("SELECT 1 AS id"))
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["INTERVAL", "TIMETZ", "TIME_NS", "TIMESTAMP_NS", "VARIANT", "GEOMETRY", "ARRAY<TIMESTAMP_NS>"],
+)
+def test_types_that_spark_cannot_write_are_rejected_in_definitions(on: SqlLake, kind: str) -> None:
+    on.run("CREATE TABLE t (id INT, s STRUCT<a: INT>)")
+    theirs = kind.replace("ARRAY<", "").replace(">", "[]")
+    on.duck_runs(f"CREATE TABLE theirs (id INT, odd {theirs})")
+    before = on.address.dump()
+    for statement in (
+        f"CREATE TABLE u (id INT, odd {kind})",
+        f"CREATE OR REPLACE TABLE t (id INT, odd STRUCT<a: {kind}>)",
+        "CREATE TABLE u LIKE theirs",
+        f"ALTER TABLE t ADD COLUMN odd {kind}",
+        f"ALTER TABLE t ADD COLUMN s.odd {kind}",
+    ):
+        with pytest.raises(UnsupportedFeatureError, match=r"holds \w+, which Spark cannot write"):
+            on.lake.sql(statement)
+    assert on.address.dump() == before
+    on.run("CREATE TABLE u (id INT)")
+
+
+def test_inlined_values_that_spark_cannot_hold_harm_no_other_column(
+    session: Session, tmp_path: Path
+) -> None:
+    address = file_lake("duckdb", tmp_path)
+    duck_runs(
+        address,
+        "CREATE TABLE t (id INT, v VARIANT, w STRUCT(a VARIANT), big UHUGEINT, ns TIMESTAMP_NS)",
+        "INSERT INTO t VALUES (1, {'a': 1}::VARIANT, {'a': 5::VARIANT}, "
+        "340282366920938463463374607431768211455, '2024-01-02 03:04:05.123456789'), "
+        "(2, NULL, NULL, NULL, NULL)",
+    )
+    with Lake.open(address.catalog, address.data_path, session.spark) as lake:
+        assert lake.sql("SELECT id FROM lake.main.t ORDER BY id").collect() == [(1,), (2,)]
+        assert lake.sql("SELECT count(*) FROM lake.main.t").collect() == [(2,)]
+        for column in ("v", "w", "big", "ns"):
+            with pytest.raises(SPARK_ERRORS, match="DL304"):
+                lake.sql(f"SELECT {column} FROM lake.main.t").collect()
