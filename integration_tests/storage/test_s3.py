@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import fs
 
 from ducklake_spark.catalog import Catalog, Field
 from ducklake_spark.errors import CatalogDamagedError
@@ -24,7 +25,6 @@ from ducklake_spark.spec.model import DataFile
 from ducklake_spark.spec.paths import StoredPath
 from ducklake_spark.storage.delete_files import read_delete_file, stage_delete
 from ducklake_spark.storage.filesystem import (
-    is_folder,
     list_files,
     locate,
     move_file,
@@ -130,7 +130,8 @@ def test_upkeep_on_s3(bucket: str, tmp_path: Path) -> None:
             staged: "delete", names[0]: "delete", names[1]: "keep: unknown"
         }  # fmt: skip
         # Not even the empty object is left that stands for a folder.
-        assert not is_folder(data_path + staged)
+        file_system, inner = locate(data_path + staged.rstrip("/"))
+        assert file_system.get_file_info(inner).type == fs.FileType.NotFound
         expire_snapshots(catalog, older_than="0s")
         (cleaned,) = cleanup_old_files(catalog, cleanup_all=True)
         assert (cleaned.path, cleaned.action) == (
