@@ -18,8 +18,10 @@ from ducklake_spark.spec.file_names import (
 )
 from ducklake_spark.spec.names import uuid7
 
-LAKE, OTHER = uuid.uuid4(), uuid.uuid4()
-MINE = marked_uuid(mark_of(LAKE, "main/t/"))
+LAKE = uuid.UUID("6f2d1c3a-8f0e-4b5d-9a51-2f7c6f0a9b11")
+OTHER = uuid.UUID("0b9c2e77-51d4-4c83-8a3c-c0ffee000001")
+# What marked_uuid made for main/t/ of LAKE. It must stay valid: such names are in lakes.
+MINE = uuid.UUID("01a1f837-45b7-7aeb-85f7-3e172889c43c")
 TABLES = {"main/t/", "main/u/"}
 
 
