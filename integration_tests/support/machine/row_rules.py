@@ -210,10 +210,14 @@ class RowRules(World):
 
         self.act(hand, sql, effect)
 
-    @turn(1, when=lambda self: not self.is_in_transaction, name=st.sampled_from(["t", "u"]))
-    def dbt_by_chance(self, data: st.DataObject, name: str) -> None:
-        """Run a dbt model whose query returns different rows each time it is evaluated."""
-        table = self.state[name]
+    @turn(1, when=lambda self: not self.is_in_transaction)
+    def dbt_by_chance(self, data: st.DataObject) -> None:
+        """Run a dbt model whose query returns different rows each time it is evaluated.
+
+        It writes to the table with the most rows, where lost rows show.
+        """
+        table = max(self.state.values(), key=lambda each: len(each.rows))
+        name = table.name
         strategy = data.draw(st.sampled_from(STRATEGIES), "strategy")
         mark = f"dbt {len(self.done)}"
         values = {"k": "CAST(id AS INT)", "s": f"'{mark}'"}
