@@ -8,7 +8,6 @@ from ducklake_spark.errors import DuckLakeError
 from ducklake_spark.sql.failures import SPARK_ERRORS
 from support.machine.conditions import some
 from support.machine.definition_rules import DefinitionRules
-from support.machine.guards import EXPIRED_BASE, NOT_FIXED
 from support.machine.hands import Duck, Hand, OpenTransaction, SlowRead, content_of, difference
 from support.machine.model import put, remade
 from support.machine.world import OURS, WHO, Client, first_line, turn
@@ -108,8 +107,6 @@ class LakeMachine(DefinitionRules):
         self._tidy(data, self.free_client(who))
 
     def _tidy(self, data: st.DataObject, client: Client) -> None:
-        if self.is_in_transaction and EXPIRED_BASE in NOT_FIXED:
-            return
         table = self.any_table(data, client)
         old = sorted(self.states.keys() - {self.newest})
         match data.draw(st.integers(0, 4), "how"):
