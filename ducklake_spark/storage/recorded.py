@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from pyarrow import fs
 
@@ -19,6 +21,7 @@ _THREADS = 32  # they wait for the store most of the time
 # The sizes of objects that were asked for already: a data file never changes.
 _remote_sizes: dict[str, int] = {}
 _MOST_KEPT = 1_000_000
+_WORTH_LISTING = 20  # objects of one folder, for which one request lists a thousand
 
 
 def check_sizes(files: Iterable[DataFile], relation: object) -> None:
@@ -29,12 +32,9 @@ def check_sizes(files: Iterable[DataFile], relation: object) -> None:
     is skipped: Spark raises an error when it reads the file.
     """
     listed = list(files)
-    if not any(is_remote(file.path) for file in listed):
-        sizes = list(map(_size_of, listed))
-    else:
-        with ThreadPoolExecutor(_THREADS) as pool:
-            sizes = list(pool.map(_size_of, listed))
-    for file, size in zip(listed, sizes, strict=True):
+    _ask_stores([file.path for file in listed if is_remote(file.path)])
+    for file in listed:
+        size = _size_of(file.path)
         if size is not None and size > file.file_size_bytes:
             raise CatalogDamagedError(
                 f"The data file {file.path} of {relation} has {size:,} bytes, but the catalog "
@@ -45,24 +45,49 @@ def check_sizes(files: Iterable[DataFile], relation: object) -> None:
             )
 
 
-def _size_of(file: DataFile) -> int | None:
+def _size_of(path: str) -> int | None:
     """Return the size of a file, or None if the file is missing."""
-    path = file.path
-    if not is_remote(path):
-        try:
-            return os.stat(local_path(path)).st_size  # noqa: PTH116 - called for each file
-        except FileNotFoundError:
-            return None
-    if path not in _remote_sizes:
-        file_system, inner = locate(path)
-        with reaching(path):
-            found = file_system.get_file_info(inner)
-        if found.type != fs.FileType.File:
-            return None
-        if len(_remote_sizes) >= _MOST_KEPT:
-            _remote_sizes.clear()
-        _remote_sizes[path] = found.size
-    return _remote_sizes[path]
+    if is_remote(path):
+        return _remote_sizes.get(path)
+    try:
+        return os.stat(local_path(path)).st_size  # noqa: PTH116 - called for each file
+    except FileNotFoundError:
+        return None
+
+
+def _ask_stores(paths: Sequence[str]) -> None:
+    """Remember the sizes of objects: folder by folder for many objects, else one by one."""
+    if len(_remote_sizes) > _MOST_KEPT:
+        _remote_sizes.clear()
+    folders: defaultdict[str, list[str]] = defaultdict(list)
+    for path in paths:
+        if path not in _remote_sizes:
+            folders[path.rpartition("/")[0]].append(path)
+    questions: list[Callable[[], Iterable[tuple[str, int]]]] = []
+    for folder, members in folders.items():
+        if len(members) > _WORTH_LISTING:
+            questions.append(partial(_sizes_below, folder))
+        else:
+            questions += [partial(_sizes_at, path) for path in members]
+    if questions:
+        with ThreadPoolExecutor(_THREADS) as pool:
+            for sizes in pool.map(lambda ask: ask(), questions):
+                _remote_sizes.update(sizes)
+
+
+def _sizes_below(folder: str) -> list[tuple[str, int]]:
+    """List the objects in a folder, a thousand with each request."""
+    file_system, inner = locate(folder)
+    with reaching(folder, "listed"):
+        found = file_system.get_file_info(fs.FileSelector(inner, allow_not_found=True))
+    return [(f"{folder}/{info.base_name}", info.size) for info in found if info.is_file]
+
+
+def _sizes_at(path: str) -> list[tuple[str, int]]:
+    file_system, inner = locate(path)
+    with reaching(path):
+        found = file_system.get_file_info(inner)
+    return [(path, found.size)] if found.is_file else []
 
 
 def check_row_counts(files: Iterable[DataFile], relation: object) -> None:

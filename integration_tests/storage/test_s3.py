@@ -32,7 +32,7 @@ from ducklake_spark.storage.filesystem import (
     remove_tree,
 )
 from ducklake_spark.storage.footers import describe_file
-from ducklake_spark.storage.recorded import check_sizes
+from ducklake_spark.storage.recorded import _WORTH_LISTING, check_sizes
 
 moto = pytest.importorskip("moto.server", reason="moto comes with the dev extra")
 
@@ -154,6 +154,18 @@ def test_an_object_that_is_larger_than_recorded_is_an_error(bucket: str) -> None
         check_sizes([_recorded(path, 100), _recorded(f"{path}.lost", 1)], "main.t")
         with pytest.raises(CatalogDamagedError, match=r"one\.parquet of main\.t has 100 bytes"):
             check_sizes([_recorded(path, 99)], "main.t")
+
+
+def test_many_objects_of_a_folder_are_listed(bucket: str) -> None:
+    folder = f"s3://{bucket}/data/main/t"
+    paths = [f"{folder}/part-{at}.parquet" for at in range(_WORTH_LISTING + 1)]
+    for path in paths:
+        file_system, inner = locate(path)
+        with file_system.open_output_stream(inner) as file:
+            file.write(b"x" * 100)
+    check_sizes([_recorded(path, 100) for path in [*paths, f"{folder}/lost"]], "main.t")
+    with pytest.raises(CatalogDamagedError, match="part-7"):
+        check_sizes([_recorded(paths[7], 99)], "main.t")
 
 
 def _recorded(path: str, size: int) -> DataFile:
