@@ -133,6 +133,7 @@ class Lake:
         timestamp: datetime.datetime | None = None,
     ) -> DataFrame:
         """A table or a view as a DataFrame, by `name`, `schema.name` or `lake.schema.name`."""
+        self.session.keep_settings()
         to = self._workspace.target(split_identifier(name))
         if version is None and timestamp is None:
             reader = self._workspace.reader(to.lake)

@@ -30,13 +30,15 @@ def read_files(session: Session, files: Mapping[int, DataFile], schema: StructTy
     The log gives each file its ordinal for the time it was changed at: a number that Spark hands
     on with every row for nothing, while to look a path up costs with every row.
     """
-    folder = session.scratch.place(_manifest(files), "_spark_metadata", "0")
     reader = session.spark.read.schema(schema).options(**_OPTIONS)
-    frame = reader.parquet(hadoop_path(str(folder)))
-    if not session.is_connect:
-        # Classic Spark has read the log by now. Spark Connect reads it whenever the frame is used.
+    log = _manifest(files), "_spark_metadata", "0"
+    if session.is_connect:  # it reads the log whenever the frame is used
+        return reader.parquet(hadoop_path(str(session.scratch.keep(*log))))
+    folder = session.scratch.place(*log)
+    try:
+        return reader.parquet(hadoop_path(str(folder)))
+    finally:
         session.scratch.remove(folder)
-    return frame
 
 
 def _manifest(files: Mapping[int, DataFile]) -> str:

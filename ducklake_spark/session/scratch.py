@@ -14,6 +14,7 @@ import shutil
 import stat
 import sys
 import tempfile
+import uuid
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -35,7 +36,18 @@ class Scratch:
         self._kept: set[Path] = set()
 
     def place(self, content: str, *path: str) -> Path:
-        """Write a text to a file at a path below a folder; return the folder.
+        """Write a text to a file at a path below a new folder; return the folder.
+
+        The caller removes the folder.
+        """
+        folder = self._opened() / uuid.uuid4().hex
+        file = folder.joinpath(*path)
+        file.parent.mkdir(parents=True)
+        file.write_text(content)
+        return folder
+
+    def keep(self, content: str, *path: str) -> Path:
+        """Do the same with a folder that stays, for `emptied` or `close` to remove.
 
         Equal texts share a folder.
         """
@@ -54,7 +66,7 @@ class Scratch:
 
     @contextmanager
     def emptied(self) -> Iterator[None]:
-        """Remove the folders that the block has added."""
+        """Remove the folders that the block has kept."""
         before = set(self._kept)
         try:
             yield

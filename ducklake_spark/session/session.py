@@ -49,6 +49,10 @@ _REQUIRED = {
     "spark.sql.legacy.consecutiveStringLiterals.enabled": "false",
     # Spark would read every name in backticks as a regular expression.
     "spark.sql.parser.quotedRegexColumnNames": "false",
+    # A scan's list of files is in Spark's metadata log; without the log Spark finds no files.
+    "spark.sql.streaming.fileStreamSink.ignoreMetadata": "false",
+    # Spark's Parquet filters would miss 1582-10-05 to 1582-10-14, days that java.sql.Date lacks.
+    "spark.sql.datetime.java8API.enabled": "true",
     # A file that is lost or damaged would be read as if it had no rows.
     "spark.sql.files.ignoreMissingFiles": "false",
     "spark.sql.files.ignoreCorruptFiles": "false",
@@ -157,8 +161,8 @@ class Session:
 
     def keep_settings(self) -> list[str]:
         """Set again what must hold and was changed since; the keys of that."""
-        now = self.spark.conf.getAll
-        changed = [k for k, value in _REQUIRED.items() if now.get(k, "").lower() != value.lower()]
+        now = self.settings(*_REQUIRED)
+        changed = [k for k, value in _REQUIRED.items() if (now[k] or "").lower() != value.lower()]
         for key in changed:
             self.spark.conf.set(key, _REQUIRED[key])
         return changed

@@ -47,7 +47,9 @@ from ducklake_spark.write import (
     stage,
     update,
 )
+from ducklake_spark.write.assign import assigned
 
+_MATCHES = "_ducklake_matches"
 # A target of fewer files is read whole sooner than the source's keys are looked through.
 _WORTH_A_LOOK = 8
 
@@ -57,7 +59,7 @@ def insert(scope: Scope, work: Work, to: Relation, wanted: Insert) -> Outcome:
     frame = _rows(scope, table, wanted, to.lake)
     seen = Observation() if wanted.only_matching else None
     if seen is not None:
-        frame = _matching(scope, to, wanted, frame, seen)
+        frame = _matching(scope, to, wanted, assigned(frame, table), seen)
     deleted = 0
     if wanted.replace_where is not None:
         deleted, staged = _replaced(scope, work, to, wanted, frame)
@@ -83,10 +85,11 @@ def _matching(
     """Return the new rows that meet the REPLACE WHERE condition, and count the others in `seen`."""
     name = wanted.alias or to.name.name
     condition = F.expr(_spliced(scope, wanted.replace_where or "true", to, name))
-    is_left_out = ~F.coalesce(condition, F.lit(False))
+    # A column of its own: Spark allows no subquery in what is observed.
+    judged = frame.alias(name).withColumn(_MATCHES, F.coalesce(condition, F.lit(False)))
     # Spark filters no rows before it counts them.
-    counted = frame.alias(name).observe(seen, F.count_if(is_left_out).alias("left_out"))
-    return counted.where(condition)
+    counted = judged.observe(seen, F.count_if(~F.col(_MATCHES)).alias("left_out"))
+    return counted.where(F.col(_MATCHES)).drop(_MATCHES)
 
 
 def _rows(scope: Scope, table: Table, wanted: Insert, lake: str) -> DataFrame:
@@ -132,7 +135,7 @@ def _replaced(
     """
     table = work.tx.table(to.name)
     condition = wanted.replace_where or "true"
-    is_independent = work.is_first and _is_independent(scope, table, wanted.query, condition)
+    is_independent = work.is_first and _is_independent(scope, table, wanted)
     staged = stage(frame, table, work.tx.options(table))
     work.staged.append(staged)
     if is_independent:
@@ -143,20 +146,22 @@ def _replaced(
     return deleted, staged
 
 
-def _is_independent(scope: Scope, table: Table, query: str, condition: str) -> bool:
+def _is_independent(scope: Scope, table: Table, wanted: Insert) -> bool:
     """Whether it is certain that the new rows, which were just analysed, do not depend on a table.
 
-    The condition may read the table, but in the newest snapshot and not through other views.
+    The condition may read the table, but in the newest snapshot and not through other views. With
+    ONLY it has chosen the new rows already, by the snapshot that was read.
     """
+    condition = wanted.replace_where or "true"
     if any(scan.table.id == table.id for scan in scope.scans):
         return False
     for reference in find_references(Cursor(condition)).references:
         parts = reference.parts
-        if reference.arguments is not None or not scope.knows(parts):
+        if wanted.only_matching or reference.arguments is not None or not scope.knows(parts):
             return False
         if len(parts) < 3 and scope.spark_has(parts):
             return False
-    return scope.reads_lakes_alone(query, condition)
+    return scope.reads_lakes_alone(wanted.query, condition)
 
 
 def _overwritten(

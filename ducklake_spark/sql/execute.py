@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -54,6 +55,8 @@ from ducklake_spark.sql.workspace import Relation, Work, Workspace
 # A script and EXECUTE IMMEDIATE can contain a SET.
 _SETTING_COMMANDS = {"SET", "RESET", "EXECUTE", "BEGIN"}
 
+_log = logging.getLogger(__name__)
+
 
 @dataclass(slots=True)
 class Executor:
@@ -63,6 +66,9 @@ class Executor:
 
     def run(self, text: str) -> Result:
         """Carry out one statement."""
+        # Python code may have changed a setting of the session past this package.
+        if changed := self.workspace.session.keep_settings():
+            _log.warning("Set %s back: DuckLake tables depend on the value.", ", ".join(changed))
         scope = Scope(self.workspace, text.rstrip())
         statement = parse(text)
         try:

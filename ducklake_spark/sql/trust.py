@@ -52,11 +52,9 @@ def check_new_query(text: str, origin: str, is_lakes: Callable[[tuple[str, ...]]
     cursor = Cursor(canonical(text, origin))
     named = find_references(Cursor(cursor.text, cursor.tokens), strict=True)
     _check_places(cursor, origin)
-    check_calls(
-        cursor.text,
-        origin,
-        lambda call: call.start in named.alias_starts or is_lakes(call.parts),
-    )
+    # IDENTIFIER('…') spells the name of a relation.
+    starts = named.alias_starts | {r.start for r in named.references if r.arguments is None}
+    check_calls(cursor.text, origin, lambda call: call.start in starts or is_lakes(call.parts))
 
 
 def check_definition(definition: str, origin: str) -> str:

@@ -6,7 +6,7 @@ import logging
 import math
 from collections.abc import Mapping, Sequence
 
-from pyspark.errors import AnalysisException
+from pyspark.errors import PySparkException
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -71,7 +71,7 @@ def sort_order(frame: DataFrame, table: Table) -> list[Expression]:
             text = check_expression(key.expression.replace('"', "`"), "A sort key")
             value = F.expr(text)
             frame.select(value).schema  # noqa: B018 - asks Spark
-        except (AnalysisException, UntrustedSqlError):
+        except (PySparkException, UntrustedSqlError):
             _log.warning(
                 "%s is sorted by %s, which Spark does not understand: its files are not sorted "
                 "by that. Sort by columns, or by what both engines know.",

@@ -111,7 +111,7 @@ def test_lost_and_damaged_files_are_not_read_as_empty(lake: SqlLake, fault: str)
         path.unlink()
     else:
         path.write_bytes(content[:-300])
-    with pytest.raises(ConfigError, match=f"{key} cannot be set"):
+    with pytest.raises(ConfigError, match=f"Cannot change {key}"):
         lake.lake.sql(f"SET {key} = true")
     assert lake.rows(f"SET {key}") == [(key, "false")]
     lake.lake.session.spark.conf.set(key, "true")  # which passes by all checks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,7 +20,7 @@ from support.oracle import Oracle
 def lake(tmp_path) -> LakeAddress:  # type: ignore[no-untyped-def]
     folder = tmp_path / "odd {dir} é%20"
     folder.mkdir()
-    return file_lake("sqlite", folder)
+    return replace(file_lake("sqlite", folder), allow_paths=(str(tmp_path),))
 
 
 HISTORY = (

@@ -70,6 +70,8 @@ _REJECTED = {
     "spark.sql.parquet.outputTimestampType": "INT96",
     "spark.sql.parquet.datetimeRebaseModeInWrite": "LEGACY",
     "spark.sql.parquet.writeLegacyFormat": "true",
+    "spark.sql.streaming.fileStreamSink.ignoreMetadata": "true",
+    "spark.sql.datetime.java8API.enabled": "false",
 }
 # Rows of one file each. Time zone databases disagree about the first two years, and clocks skip
 # and repeat hours on the days that follow.
@@ -203,6 +205,34 @@ def test_settings_are_rejected_in_dynamic_statements(on: SqlLake, form: str) -> 
 
 
 # --- one fault each ---
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("spark.sql.parquet.fieldId.read.enabled", "false"),
+        ("spark.sql.streaming.fileStreamSink.ignoreMetadata", "true"),
+    ],
+)
+def test_settings_changed_by_python_code_are_set_back(on: SqlLake, key: str, value: str) -> None:
+    on.run("CREATE TABLE t AS SELECT id FROM range(3)")
+    on.lake.session.spark.conf.set(key, value)
+    assert on.rows("SELECT count(id) FROM t") == [(3,)]
+    on.lake.session.spark.conf.set(key, value)
+    assert on.lake.table("t").where("id >= 0").count() == 3
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
+def test_days_that_the_old_java_calendar_lacks(on: SqlLake, zone: str) -> None:
+    on.run(
+        f"SET spark.sql.session.timeZone = {zone}",
+        "CREATE TABLE t PARTITIONED BY (id) AS SELECT * FROM VALUES "
+        "(1, DATE'1582-10-10', TIMESTAMP'1582-10-10 00:00:00+00:00'), "
+        "(2, DATE'2024-01-01', TIMESTAMP'2024-01-01 00:00:00+00:00') AS v(id, d, tz)",
+    )
+    assert on.rows("SELECT id FROM t WHERE d = DATE'1582-10-10'") == [(1,)]
+    assert on.rows("SELECT id FROM t WHERE tz = TIMESTAMP'1582-10-10 00:00:00+00:00'") == [(1,)]
+    assert on.run("DELETE FROM t WHERE d = DATE'1582-10-10'").rows_deleted == 1
 
 
 @pytest.fixture

@@ -97,6 +97,24 @@ def test_rows_that_replace_only_leaves_out_are_counted(on: SqlLake) -> None:
 
 
 @pytest.mark.parametrize(
+    "test", ["id IN (SELECT max(id) FROM t)", "EXISTS (SELECT 1 WHERE id = 3)"]
+)
+def test_replace_only_takes_subqueries(on: SqlLake, test: str) -> None:
+    new = "SELECT 3, 'x', 1 UNION SELECT 4, 'y', 1"
+    outcome = on.run(f"INSERT INTO t REPLACE ONLY WHERE {test} {new}")
+    assert (outcome.rows_inserted, outcome.rows_deleted, outcome.rows_left_out) == (1, 1, 1)
+
+
+def test_replace_only_judges_rows_as_they_are_stored(on: SqlLake) -> None:
+    statement = "INSERT INTO t BY NAME REPLACE ONLY WHERE n IS NULL AND id > 3 SELECT 3.7 AS id"
+    assert on.run(statement).rows_left_out == 1  # 3.7 is stored as 3
+    statement = "INSERT INTO t BY NAME REPLACE ONLY WHERE n IS NULL AND id > 3 SELECT 4.7 AS id"
+    for _ in range(2):
+        assert on.run(statement).rows_inserted == 1
+    assert on.rows("SELECT count(*) FROM t WHERE id = 4") == [(1,)]
+
+
+@pytest.mark.parametrize(
     ("statement", "values", "updated"),
     [
         ("UPDATE t SET v = 'x'", "xxx", 3),

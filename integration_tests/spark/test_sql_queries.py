@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -328,3 +329,17 @@ def test_settings_that_a_lake_relies_on(own: SqlLake, key: str) -> None:
     assert own.rows(f"SET {key}") == [(key, "true")]
     own.lake.sql("RESET")
     assert own.rows(f"SET {key}") == [(key, "true")]
+
+
+def test_threads_on_one_lake_read_all_rows(on: SqlLake) -> None:
+    on.run(
+        "CREATE TABLE t AS SELECT id FROM range(100)",
+        "DELETE FROM t WHERE id < 5",
+        "INSERT INTO t SELECT id FROM range(10)",
+    )
+
+    def count(_: int) -> int:
+        return on.lake.table("t").count()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(count, range(40))) == {105}

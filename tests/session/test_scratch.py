@@ -90,13 +90,13 @@ def test_the_end_of_a_fork_removes_nothing() -> None:
 
 def test_equal_texts_share_a_folder_and_a_block_removes_its_own() -> None:
     scratch = Scratch()
-    first = scratch.place("a", "file")
+    first = scratch.keep("a", "file")
     with scratch.emptied():
-        assert scratch.place("a", "file") == first
-        second = scratch.place("b", "file")
+        assert scratch.keep("a", "file") == first
+        second = scratch.keep("b", "file")
         assert second.exists()
     assert first.exists()
     assert not second.exists()
-    assert scratch.place("b", "file") == second
+    assert scratch.keep("b", "file") == second
     assert second.joinpath("file").read_text() == "b"
     scratch.close()

@@ -17,15 +17,15 @@
 {#-
   Write the rows of a temporary view to a table and return that table. A view evaluates its query each
   time it is read, and a query may return other rows the second time. The caller drops the table in
-  the same transaction, so no snapshot of the lake contains it.
+  the same transaction, so no snapshot of the lake contains it. `names` are the columns to write, by default all.
 -#}
-{% macro ducklake__evaluate_once(view_relation, target_relation) -%}
+{% macro ducklake__evaluate_once(view_relation, target_relation, names=none) -%}
   {%- set evaluated = target_relation.incorporate(
       path={'identifier': 'dbt_tmp_' ~ local_md5(invocation_id ~ target_relation.render())}, type='table'
   ) -%}
   {% call statement('evaluate_once') -%}
     create table {{ evaluated.render() }} as
-    select {{ ducklake__columns_as_in(target_relation, view_relation) | join(', ') }}
+    select {{ ducklake__columns_as_in(target_relation, view_relation, names) | join(', ') }}
     from {{ view_relation.render() }}
   {%- endcall %}
   {{ return(evaluated) }}
@@ -37,12 +37,13 @@
   map, take the type of the target's column: a table has no columns without a type. Structs are left
   alone, because a cast matches their fields by position.
 -#}
-{% macro ducklake__columns_as_in(target_relation, relation) -%}
+{% macro ducklake__columns_as_in(target_relation, relation, names=none) -%}
+  {%- set wanted = names | map('lower') | list if names else none -%}
   {%- set known, selected = {}, [] -%}
   {%- for column in adapter.get_columns_in_relation(target_relation) -%}
     {% do known.update({column.name | lower: column}) %}
   {%- endfor -%}
-  {%- for column in adapter.get_columns_in_relation(relation) -%}
+  {%- for column in adapter.get_columns_in_relation(relation) if wanted is none or column.name | lower in wanted -%}
     {%- set target = known.get(column.name | lower) -%}
     {%- set value = column.quoted -%}
     {%- if target and 'void' in column.dtype and 'struct' not in column.dtype -%}

@@ -35,7 +35,8 @@
     {% call statement('main') -%}
       {{ ducklake__get_incremental_microbatch_sql({
         'target_relation': target_relation,
-        'dest_columns': adapter.get_columns_in_relation(target_relation)
+        'dest_columns': adapter.get_columns_in_relation(target_relation),
+        'incremental_predicates': [predicates] if predicates is string else predicates
       }) }}
     {%- endcall %}
   {% elif rebuild %}
@@ -59,7 +60,9 @@
     {% endif %}
     {%- set new_rows = temp_relation -%}
     {%- if not ducklake__reads_once(strategy, strategy_macro) -%}
-      {% set new_rows = ducklake__evaluate_once(temp_relation, target_relation) %}
+      {#- A new column that the table does not get may be of a type that no table can hold. -#}
+      {%- set names = dest_columns | map(attribute='name') | list if strategy == 'delete+insert' else none -%}
+      {% set new_rows = ducklake__evaluate_once(temp_relation, target_relation, names) %}
     {%- endif -%}
     {% set build_sql = strategy_macro({
       'target_relation': target_relation,

@@ -1,10 +1,23 @@
 {#-
   Whether a strategy evaluates the model's query once when it is given a view of it. The strategies named
-  here make one statement, and a MERGE keeps the rows of its source. Others may read the view again.
+  here make one statement, and a MERGE keeps the rows of its source. Others may read the view again, and so
+  may a project's own version of one of the macros that they are made of.
 -#}
 {% macro ducklake__reads_once(strategy, strategy_macro) -%}
-  {%- set is_ours = strategy_macro.macro.package_name in ('dbt', 'dbt_ducklake') -%}
-  {{ return(is_ours and strategy in ('default', 'append', 'merge', 'insert_overwrite', 'microbatch')) }}
+  {%- set append = [adapter.dispatch('get_incremental_append_sql', 'dbt')] -%}
+  {%- set merge = [adapter.dispatch('get_incremental_merge_sql', 'dbt'), adapter.dispatch('get_merge_sql', 'dbt')] -%}
+  {%- set made_of = {
+    'append': append,
+    'merge': merge,
+    'default': [adapter.dispatch('get_incremental_default_sql', 'dbt')] + append + merge,
+    'insert_overwrite': [adapter.dispatch('get_incremental_insert_overwrite_sql', 'dbt')],
+    'microbatch': [adapter.dispatch('get_incremental_microbatch_sql', 'dbt')]
+  } -%}
+  {%- if strategy not in made_of -%}
+    {{ return(false) }}
+  {%- endif -%}
+  {%- set packages = ([strategy_macro] + made_of[strategy]) | map(attribute='macro.package_name') | list -%}
+  {{ return(packages | reject('in', ('dbt', 'dbt_ducklake')) | list | length == 0) }}
 {%- endmacro %}
 
 
