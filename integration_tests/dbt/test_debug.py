@@ -31,7 +31,7 @@ class TestDebug(BaseDebugPostgres):
         self, dbt_profile_target: dict[str, Any], unique_schema: str
     ) -> dict[str, Any]:
         good = dbt_profile_target | {"schema": unique_schema}
-        nowhere = {"catalog": "sqlite:no/such/folder/catalog.sqlite"}
+        nowhere = {"catalog": "sqlite:catalog.sqlite", "metadata_schema": "none"}
         outputs = {
             "default": good,
             "nopass": good | {"catalog": ""},
