@@ -89,13 +89,13 @@ def test_folders_outside_are_not_used(lake: LakeAddress, table: str) -> None:
 
 
 def test_what_a_user_allows_is_read(lake: LakeAddress, tmp_path: Path) -> None:
-    folder = tmp_path / "shared"
+    folder = tmp_path / "allowed"
     folder.mkdir()
     pq.write_table(pa.table({"id": [1, 2]}), folder / "a.parquet")
     duck_runs(
         lake, f"CALL ducklake_add_data_files('lake', 't', '{folder}/a.parquet', schema => 's')"
     )
-    for allowed in (f"{folder}", f"{folder}/", f"{folder}/../shared", f"file://{folder}",
+    for allowed in (f"{folder}", f"{folder}/", f"{folder}/../allowed", f"file://{folder}",
                     f"{folder}/a.parquet", "/"):  # fmt: skip
         with _open(lake, "/elsewhere", allowed) as catalog:
             reader = catalog.at()
