@@ -66,12 +66,12 @@ class Executor:
 
     def run(self, text: str) -> Result:
         """Carry out one statement."""
-        # Python code may have changed a setting of the session past this package.
-        if changed := self.workspace.session.keep_settings():
-            _log.warning("Set %s back: DuckLake tables depend on the value.", ", ".join(changed))
         scope = Scope(self.workspace, text.rstrip())
         statement = parse(text)
         try:
+            # Python code may have changed a setting of the session past this package.
+            if changed := self.workspace.session.keep_settings():
+                _log.warning("Reset %s: DuckLake tables depend on the value.", ", ".join(changed))
             # Views keep what they have read: what the statement returns needs no scratch files.
             with self.workspace.session.scratch.emptied():
                 done = self._carry_out(scope, statement, text)
