@@ -112,17 +112,18 @@ def read_schemas(connection: Connection, snapshot_id: int) -> list[Schema]:
 # --- tables ---
 
 _LISTED_TABLES = (
-    select(tables.table.c.table_id, tables.table.c.table_name)
-    .where(tables.table.c.schema_id == _SCHEMA, visible(tables.table))
+    _with_tags(tables.table, tables.tag, tables.tag.c.object_id == tables.table.c.table_id)
+    .where(tables.table.c.schema_id == _SCHEMA)
     .order_by(tables.table.c.table_id)
 )
 
 
 def list_tables(connection: Connection, snapshot_id: int, schema: Schema) -> list[TableEntry]:
     parameters = {"snapshot_id": snapshot_id, "schema_id": schema.id}
+    rows = connection.execute(_LISTED_TABLES, parameters)
     return [
-        TableEntry(row.table_id, schema.id, QualifiedName(schema.name, row.table_name))
-        for row in connection.execute(_LISTED_TABLES, parameters)
+        TableEntry(row.table_id, schema.id, QualifiedName(schema.name, row.table_name), tags)
+        for row, tags in _grouped(rows, "table_id")
     ]
 
 

@@ -96,7 +96,9 @@ class LocalReader:
         kept = [e for e in self._committed(found, self.base.tables) if e.id not in local]
         mine = (entry.current for entry in local.values())
         return kept + [
-            TableEntry(t.id, t.schema_id, t.name) for t in mine if t and t.schema_id == found.id
+            TableEntry(t.id, t.schema_id, t.name, t.tags)
+            for t in mine
+            if t and t.schema_id == found.id
         ]
 
     def table(self, name: Name) -> Table:

@@ -159,6 +159,11 @@ class TableEntry:
     id: int
     schema_id: int
     name: QualifiedName
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def comment(self) -> str | None:
+        return self.tags.get(COMMENT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import re
 from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
@@ -11,23 +10,18 @@ from pyspark.sql import DataFrame
 from ducklake_spark.catalog import LakeReader, find_schema
 from ducklake_spark.errors import NotFoundError, StatementError
 from ducklake_spark.scan.types import shown_type
-from ducklake_spark.spec.model import COMMENT, Column, SortKey, Table, View
+from ducklake_spark.spec.model import COMMENT, Table, View
 from ducklake_spark.spec.names import QualifiedName, fold
-from ducklake_spark.spec.partitions import Transform
-from ducklake_spark.spec.values import parse_text
 from ducklake_spark.sql.conditions import predicate_text
-from ducklake_spark.sql.defaults import in_spark
+from ducklake_spark.sql.information_schema import information_view
 from ducklake_spark.sql.scope import Scan, Scope
+from ducklake_spark.sql.show_create import create_text, key_text, sort_text
 from ducklake_spark.sql.splice import Spliced
 from ducklake_spark.sql.statements import Describe, DescribeSchema, Explain, Show
-from ducklake_spark.sql.tokens import literal, quoted
-from ducklake_spark.sql.types import type_text
 from ducklake_spark.sql.views import spark_text
 from ducklake_spark.sql.workspace import MAIN, Relation
 
 Rows = list[tuple[object, ...]]
-
-_NUMBER = re.compile(r"-?\d+(\.\d*)?(e[+-]?\d+)?", re.ASCII)
 
 
 def show(scope: Scope, wanted: Show) -> DataFrame:
@@ -55,7 +49,7 @@ def show(scope: Scope, wanted: Show) -> DataFrame:
         case "partitions":
             return _partitions(scope, reader, reader.table(to.name))
         case _:
-            return _named(scope, "createtab_stmt string", [(_create_text(reader, to),)])
+            return _named(scope, "createtab_stmt string", [(create_text(reader, to),)])
 
 
 def _named(scope: Scope, schema: str, rows: Sequence[tuple[object, ...]]) -> DataFrame:
@@ -128,7 +122,7 @@ def _schema_of(scope: Scope, name: Sequence[str]) -> tuple[str, str]:
 
 def _partitions(scope: Scope, reader: LakeReader, table: Table) -> DataFrame:
     columns = {column.id: column.name for column in table.columns}
-    keys = [_key_text(key.transform, columns[key.column_id]) for key in table.partition_fields]
+    keys = [key_text(key.transform, columns[key.column_id]) for key in table.partition_fields]
     rows = {
         tuple(file.partition_values)
         for file in reader.files(table)
@@ -138,92 +132,6 @@ def _partitions(scope: Scope, reader: LakeReader, table: Table) -> DataFrame:
         ("/".join(f"{key}={value}" for key, value in zip(keys, row, strict=True)),) for row in rows
     ]
     return _named(scope, "partition string", sorted(shown))
-
-
-# --- SHOW CREATE ---
-
-
-def _create_text(reader: LakeReader, to: Relation) -> str:
-    view = reader.find_view(to.name)
-    if view is not None:
-        return _create_view_text(to, view)
-    table = reader.table(to.name)
-    stored = reader.stored_options()
-    own = {o.key: o.value for o in stored if (o.scope, o.scope_id) == ("table", table.id)}
-    lines = [f"  {_column_text(column)}" for column in table.columns]
-    parts = [f"CREATE TABLE {_sql_name(to)} (\n" + ",\n".join(lines) + ")"]
-    columns = {column.id: column.name for column in table.columns}
-    if table.partition_fields:
-        keys = [_key_text(k.transform, columns[k.column_id]) for k in table.partition_fields]
-        parts.append(f"PARTITIONED BY ({', '.join(keys)})")
-    if table.sort_keys:
-        parts.append(f"SORTED BY ({', '.join(map(_sort_text, table.sort_keys))})")
-    if table.comment:
-        parts.append(f"COMMENT {literal(table.comment)}")
-    if own:
-        options = [f"{literal(key)} = {literal(value)}" for key, value in sorted(own.items())]
-        parts.append(f"TBLPROPERTIES ({', '.join(options)})")
-    return "\n".join(parts)
-
-
-def _create_view_text(to: Relation, view: View) -> str:
-    comments = {name: view.column_comment(name) for name in view.column_aliases}
-    aliases = [f"{quoted(name)}{_comment_text(text)}" for name, text in comments.items()]
-    columns = f" ({', '.join(aliases)})" if aliases else ""
-    head = f"CREATE VIEW {_sql_name(to)}{columns}{_comment_text(view.comment)}"
-    return f"{head} AS {spark_text(view, to.lake)}"
-
-
-def _comment_text(text: str | None) -> str:
-    return f" COMMENT {literal(text)}" if text else ""
-
-
-def _sql_name(to: Relation) -> str:
-    return ".".join(map(quoted, (to.lake, to.name.schema, to.name.name)))
-
-
-def _column_text(column: Column) -> str:
-    parts = [quoted(column.name), type_text(column.type)]
-    if not column.nullable:
-        parts.append("NOT NULL")
-    if not column.default.is_none and column.default.value is not None:
-        parts.append(f"DEFAULT {_default_text(column, column.default.value)}")
-    if column.comment:
-        parts.append(f"COMMENT {literal(column.comment)}")
-    return " ".join(parts)
-
-
-def _default_text(column: Column, text: str) -> str:
-    """A default as CREATE TABLE takes it for one of the column's type."""
-    if column.default.kind == "expression":
-        return in_spark(text)
-    match column.type.name:
-        case "blob":
-            return f"X'{parse_text(text, column.type).hex()}'"
-        case "boolean":
-            return str(parse_text(text, column.type)).lower()
-        case "date":
-            return f"DATE {literal(text)}"
-        case "timestamptz":
-            return f"TIMESTAMP {literal(text)}"
-        case "timestamp" | "timestamp_s" | "timestamp_ms":
-            return f"TIMESTAMP_NTZ {literal(text)}"
-        case "varchar" | "json":
-            return literal(text)
-    return text if _NUMBER.fullmatch(text) else literal(text)
-
-
-def _key_text(transform: Transform, column: str) -> str:
-    if transform.name == "identity":
-        return quoted(column)
-    if transform.name == "bucket":
-        return f"bucket({transform.buckets}, {quoted(column)})"
-    return f"{transform.name}({quoted(column)})"
-
-
-def _sort_text(key: SortKey) -> str:
-    direction = "DESC" if key.descending else "ASC"
-    return f"{key.expression} {direction} NULLS {'FIRST' if key.nulls_first else 'LAST'}"
 
 
 # --- DESCRIBE ---
@@ -259,6 +167,8 @@ def describe_schema(scope: Scope, wanted: DescribeSchema) -> DataFrame:
 
 def _columns_of(scope: Scope, to: Relation, reader: LakeReader) -> Rows:
     """Name, type and comment of the columns of a table or view."""
+    if (found := information_view(scope, to, reader)) is not None:
+        return [(f.name, f.dataType.simpleString(), None) for f in found.schema.fields]
     view = reader.find_view(to.name)
     if view is None:
         columns = reader.table(to.name).columns
@@ -293,7 +203,7 @@ def _view_facts(view: View, to: Relation) -> dict[str, str]:
 def _table_facts(reader: LakeReader, to: Relation) -> dict[str, str]:
     table = reader.table(to.name)
     columns = {column.id: column.name for column in table.columns}
-    keys = [_key_text(key.transform, columns[key.column_id]) for key in table.partition_fields]
+    keys = [key_text(key.transform, columns[key.column_id]) for key in table.partition_fields]
     files = reader.files(table)
     return {
         "Type": "table",
@@ -301,7 +211,7 @@ def _table_facts(reader: LakeReader, to: Relation) -> dict[str, str]:
         "Comment": table.comment or "",
         "Location": table.location,
         "Partitioned by": ", ".join(keys),
-        "Sorted by": ", ".join(map(_sort_text, table.sort_keys)),
+        "Sorted by": ", ".join(map(sort_text, table.sort_keys)),
         "Files": str(len(files)),
         "Bytes": str(sum(file.file_size_bytes for file in files)),
         "Table id": str(table.id),

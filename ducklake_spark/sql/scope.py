@@ -49,6 +49,7 @@ from ducklake_spark.sql.workspace import Relation, Workspace
 # Makes the rows of a table function from the text of its arguments.
 TableFunction = Callable[["Scope", str, str], DataFrame]
 _numbers = count(1)
+INFORMATION_SCHEMA = "information_schema"
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
@@ -290,6 +291,12 @@ class Scope:
     def _check_other(self, reference: Reference, view: Relation) -> None:
         """Raise unless a view of a lake may read a relation that is not one of a lake."""
         if not self.spark_has(reference.parts):
+            if len(reference.parts) > 1 and fold(reference.parts[-2]) == INFORMATION_SCHEMA:
+                raise UnsupportedFeatureError(
+                    f"The view {view} reads {'.'.join(reference.parts)}, which is made when a "
+                    "query asks for it.",
+                    hint="Read it in a query, such as one that creates a table.",
+                )
             check_file(reference, f"The view {view}", self.workspace.lakes[view.lake].area)
             return
         name = ".".join(map(quoted, reference.parts))
@@ -328,12 +335,31 @@ class Scope:
             if may_be_sparks and self.spark_has(reference.parts):
                 return None
             return self._relation_view(relation, found, reader, demand), relation
+        if home is None and (view := self._information_view(reference)):
+            return view, None
         if len(reference.parts) == 3 and (lake := self.workspace.lake_named(reference.parts[0])):
             raise self._missing(
                 self.workspace.target((lake, *reference.parts[1:])), reference.travel
             )
         if reference.travel is not None:
             raise self._missing(self.workspace.target(reference.parts), reference.travel)
+        return None
+
+    def _information_view(self, reference: Reference) -> str | None:
+        """The view of Spark for one of a lake's information schema."""
+        parts = reference.parts
+        if len(parts) < 2 or fold(parts[-2]) != INFORMATION_SCHEMA:
+            return None
+        # Here, because that module reads views through this one.
+        from ducklake_spark.sql.information_schema import information_view
+
+        for relation in self.workspace.candidates(parts)[:1]:
+            if len(parts) == 2 and self.spark_has(parts):
+                return None
+            frame = information_view(self, relation, self._at(relation.lake, reference.travel))
+            if frame is not None:
+                self.other_sources.append(".".join(parts))
+                return self.show(frame, str(relation), None)
         return None
 
     def _candidates(self, reference: Reference, home: Relation | None) -> list[Relation]:

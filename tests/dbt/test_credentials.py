@@ -76,6 +76,12 @@ def test_what_is_shown_holds_no_password() -> None:
     assert dict(read({}).connection_info())["catalog"] == "sqlite:lake/catalog.sqlite"
 
 
+def test_the_catalog_of_target_is_the_database() -> None:
+    target = dict(read({"database": "l", "catalog": _SECRET}).connection_info(with_aliases=True))
+    assert (target["database"], target["catalog"]) == ("l", "l")
+    assert "hunter2" not in str(target)
+
+
 def test_a_template_says_read_only_as_text() -> None:
     other = {"database": "other", "catalog": "sqlite:x"}
     for text, meant in ((True, True), ("true", True), ("False", False), (False, False)):

@@ -106,9 +106,13 @@ class DuckLakeCredentials(Credentials):
                 "spark_master", "spark_remote", "attach", "author", "allow_paths")  # fmt: skip
 
     def connection_info(self, *, with_aliases: bool = False) -> Iterator[tuple[str, Any]]:
-        """What `dbt debug` prints and `target` gives to models: nothing that holds a password."""
+        """Return what `dbt debug` prints, and with aliases what `target` gives to models.
+
+        Nothing in it holds a password. Macros written for Spark take `target.catalog` for the
+        database.
+        """
         shown = {
-            "catalog": _without_secrets(self.catalog),
+            "catalog": self.database if with_aliases else _without_secrets(self.catalog),
             "spark_remote": self.spark_remote and without_token(self.spark_remote),
             "attach": [other.name for other in self.attached],
         }

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dbt.adapters.base import BaseRelation
-from dbt.adapters.base.relation import EventTimeFilter
+from dbt.adapters.base.relation import EventTimeFilter, InformationSchema
 from dbt.adapters.contracts.relation import ComponentName, Policy, RelationType
 from dbt.adapters.ducklake.event_time import within
 from dbt_common.exceptions import DbtRuntimeError
@@ -47,6 +47,12 @@ class DuckLakeRelation(BaseRelation):
         for key, part in super()._render_iterator():
             if not (is_temporary_view and key == ComponentName.Database):
                 yield key, part
+
+    def information_schema(self, view_name: str | None = None) -> InformationSchema:
+        """Return the information schema of the lake, or one of its views, in backticks."""
+        found = super().information_schema(view_name)
+        renamed: InformationSchema = found.replace(quote_character=self.quote_character)
+        return renamed
 
     def _is_exactish_match(self, field: ComponentName, value: str) -> bool:
         # No two names of a lake differ in their case alone, quoted or not.
