@@ -1,4 +1,4 @@
-"""The sample project from end to end: deliveries, two builds, maintenance, and a look around.
+"""Runs the sample project: two builds, a delivery by DuckDB, maintenance, and a look around.
 
 Every command is printed as you would type it in sample_project/. The lake is left there.
 """
@@ -24,13 +24,11 @@ BOLD, PLAIN = ("\033[1m", "\033[0m") if sys.stdout.isatty() else ("", "")
 def main() -> None:
     started = time.monotonic()
     shutil.rmtree(PROJECT / "lake", ignore_errors=True)
-    title("The shop's systems deliver ninety days: DuckDB writes them into a new lake")
-    run("python", "with_duckdb/deliver.py", "first")
-    title("dbt builds staging, marts and a snapshot from it: Spark does the work")
+    title("dbt builds raw tables, staging, marts and a snapshot: Spark does the work")
     build()
     after_first_build = newest_snapshot()
-    title("The next delivery: new orders, changed ones, customers who moved")
-    run("python", "with_duckdb/deliver.py", "today")
+    title("DuckDB delivers into the same lake: new orders, changed ones, customers who moved")
+    run("python", "with_duckdb/deliver.py")
     title("dbt builds again: the incremental models take what is new")
     build()
     title("Maintenance: small files become large ones")

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import duckdb
 
-LAKE = Path(__file__).parents[1] / "lake"
+# The lake keeps the relative data path of profiles.yml, so DuckDB runs in the same folder.
+LAKE = Path("lake")
 
 
 def attached(*, read_only: bool = False) -> duckdb.DuckDBPyConnection:
     """DuckDB with the lake attached as `lake`."""
-    LAKE.mkdir(exist_ok=True)
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
     for extension in ("ducklake", "sqlite_scanner"):
         _load(connection, extension)
-    options = "READ_ONLY" if read_only else f"DATA_PATH '{LAKE}/data/'"
-    connection.execute(f"ATTACH 'ducklake:sqlite:{LAKE}/catalog.sqlite' AS lake ({options})")
+    options = " (READ_ONLY)" if read_only else ""
+    connection.execute(f"ATTACH 'ducklake:sqlite:{LAKE}/catalog.sqlite' AS lake{options}")
     return connection
 
 

@@ -1,7 +1,6 @@
-"""What the shop's systems deliver, written into the lake's schema `raw` by DuckDB.
+"""Let DuckDB write into the lake what the shop's systems deliver after the first `dbt build`.
 
-python with_duckdb/deliver.py first    what happened in the ninety days before today
-python with_duckdb/deliver.py today    what happened since
+It needs `pip install "dbt-ducklake[duckdb]"`.
 """
 
 from __future__ import annotations
@@ -9,17 +8,22 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from attach import attached
+from attach import LAKE, attached
+
+TABLES = ("customers", "orders", "order_items", "page_views")
 
 
 def main() -> None:
-    if sys.argv[1:] not in (["first"], ["today"]):
-        sys.exit(__doc__)
-    script = Path(__file__).with_name(f"{sys.argv[1]}.sql").read_text(encoding="utf-8")
+    if not (LAKE / "catalog.sqlite").exists():
+        sys.exit("There is no lake in this folder. Run `dbt build` in sample_project first.")
+    script = Path(__file__).with_name("delivery.sql").read_text(encoding="utf-8")
     with attached() as duck:
+        newest = duck.sql("SELECT max(id) FROM lake.raw.orders").fetchone()
+        if newest is not None and newest[0] > 40_000:
+            sys.exit("This delivery is in the lake already.")
         # One transaction is one snapshot, here as in dbt.
         duck.execute(f"BEGIN; {script}; COMMIT")
-        for table in ("customers", "orders", "order_items", "page_views"):
+        for table in TABLES:
             counted = duck.sql(f"SELECT count(*) FROM lake.raw.{table}").fetchone()
             print(f"  raw.{table:<12} {counted[0] if counted else 0:>8,} rows")
 
