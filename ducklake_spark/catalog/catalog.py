@@ -93,9 +93,13 @@ class Catalog:
 
     @staticmethod
     def planned_data_path(catalog: str | CatalogAddress, data_path: str | None = None) -> str:
-        """The complete path below which a lake that is not there yet would keep its files."""
+        """Return the complete path below which a lake that does not exist yet would keep its files.
+
+        Raises CatalogAccessError if its catalog cannot be created.
+        """
         address = parse_catalog(catalog) if isinstance(catalog, str) else catalog
         database = database_for(address, metadata_schema=None)
+        database.check_room()
         return complete_data_path(path_of_new_lake(database, data_path))
 
     def __repr__(self) -> str:

@@ -6,10 +6,12 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 
 from ducklake_spark.catalog import Catalog
+from ducklake_spark.cli.cancelling import Canceller
 from ducklake_spark.cli.connection import Connection
 from ducklake_spark.cli.output import FORMATS, show, show_rows
 from ducklake_spark.cli.profiles import read_profile
@@ -41,6 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 0
     except KeyboardInterrupt:
+        print("ducklake: cancelled", file=sys.stderr)  # noqa: T201
         return 130
 
 
@@ -72,8 +75,13 @@ def _without_spark(command: _CatalogCommand) -> _Command:
 
 def _sql(lake: Lake, _: Connection, given: argparse.Namespace) -> None:
     text = sys.stdin.read() if given.statements == "-" else given.statements
-    for statement in split_statements(text):
-        show(lake.execute(statement), given.output, given.limit)
+    with Canceller(lake) as canceller:
+        for statement in split_statements(text):
+            canceller.run(partial(_run, lake, statement, given))
+
+
+def _run(lake: Lake, statement: str, given: argparse.Namespace) -> None:
+    show(lake.execute(statement), given.output, given.limit)
 
 
 def _shell(lake: Lake, connection: Connection, given: argparse.Namespace) -> None:

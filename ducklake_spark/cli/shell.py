@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
+from ducklake_spark.cli.cancelling import Canceller
 from ducklake_spark.cli.output import show
 from ducklake_spark.errors import DuckLakeError
 from ducklake_spark.lake import Lake
@@ -15,7 +17,8 @@ from ducklake_spark.sql import is_ended, split_statements
 _HISTORY = Path("~/.ducklake_history")
 _HELP = (
     "Statements end with a semicolon. SHOW TABLES; lists tables, DESCRIBE t; columns, EXPLAIN "
-    "SELECT …; which files are read.\nexit, quit or Ctrl-D leaves; Ctrl-C forgets what was typed."
+    "SELECT …; which files are read.\nexit, quit or Ctrl-D leaves; Ctrl-C stops a statement or "
+    "forgets what was typed."
 )
 
 
@@ -27,10 +30,19 @@ class Shell:
         self.name = name
         self.shape = shape
         self.limit = limit
+        self._canceller = Canceller(lake)
         self.for_a_person = sys.stdin.isatty()
 
     def run(self) -> None:
         remember = _with_history() if self.for_a_person else None
+        try:
+            with self._canceller:
+                self._read_all()
+        finally:
+            if remember is not None:
+                remember()
+
+    def _read_all(self) -> None:
         typed = ""
         try:
             while True:
@@ -41,9 +53,6 @@ class Shell:
                     typed = ""
         except EOFError:
             self._run(typed)
-        finally:
-            if remember is not None:
-                remember()
 
     def _step(self, typed: str) -> str:
         """Read a line; run what is complete, and return what is not."""
@@ -73,9 +82,14 @@ class Shell:
         """Run statements; an error is told, and the shell goes on."""
         try:
             for statement in split_statements(text):
-                show(self.lake.execute(statement), self.shape, self.limit)
+                self._canceller.run(partial(self._run_one, statement))
         except DuckLakeError as error:
             print(error, file=sys.stderr)  # noqa: T201
+        except KeyboardInterrupt:
+            print("The statement was cancelled.", file=sys.stderr)  # noqa: T201
+
+    def _run_one(self, statement: str) -> None:
+        show(self.lake.execute(statement), self.shape, self.limit)
 
 
 def _with_history() -> Callable[[], None] | None:

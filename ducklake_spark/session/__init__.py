@@ -1,6 +1,7 @@
 """How we get a Spark: in this process, on a cluster, or behind Spark Connect."""
 
 from ducklake_spark.config import SparkSettings
+from ducklake_spark.session.address import check_answers
 from ducklake_spark.session.archive import JAVA_OPTIONS, archive_path, archiving
 from ducklake_spark.session.connect import gone, is_gone
 from ducklake_spark.session.session import Session, runs_in_one_process
@@ -11,6 +12,7 @@ __all__ = [
     "SparkSettings",
     "archive_path",
     "archiving",
+    "check_answers",
     "gone",
     "is_gone",
     "runs_in_one_process",

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from ducklake_spark.config import without_token
 from ducklake_spark.errors import ConfigError, MissingExtraError
 
-_PATIENCE_S = 30
+_PATIENCE_S = 8
 # Waits of 50 ms and four times longer each time, up to ten seconds: half a minute.
 _TRIES, _LONGEST_WAIT_MS = 7, 10_000
 _HINT = "Write sc://host:15002 with the address of a server that runs."

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from ducklake_spark.config import SparkSettings, refuse_duckdb_settings
 from ducklake_spark.errors import ConfigError
+from ducklake_spark.session.address import check_answers
 from ducklake_spark.session.archive import JAVA_OPTIONS, archive_path, with_archive
 from ducklake_spark.session.connect import gone, is_gone, limit_patience, reach, say_goodbye
 from ducklake_spark.session.launch import launch
@@ -81,6 +82,9 @@ class Session:
     """A Spark session of its own settings and temp views, beside others on the same Spark."""
 
     def __init__(self, spark: SparkSession, config: Mapping[str, str] | None = None) -> None:
+        # An exception says what failed. PySpark logs it too, as JSON with stacks of the JVM.
+        for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         self.spark = spark.newSession()
         self._config = dict(config or {})
         self._opened_here: SparkSession | None = None
@@ -120,8 +124,7 @@ class Session:
                     f"Cannot set {key} to {value!r}: DuckLake tables require {_REQUIRED[key]!r}.",
                     hint=f"Remove {key} from the Spark settings.",
                 )
-        # A failure is told once, by the exception: not by stacks of the JVM in the log too.
-        logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+        check_answers(settings)
         return cls._reached(settings) if settings.remote else cls._started(settings)
 
     @classmethod

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from ducklake_spark.catalog import Catalog
 from ducklake_spark.cli import main
 from ducklake_spark.config import system_user
 from ducklake_spark.session import Session
@@ -157,3 +163,32 @@ def test_a_profile(
         assert duck.rows("SELECT author FROM lake.snapshots() ORDER BY ALL DESC LIMIT 1") == [
             ("someone",)
         ]
+
+
+def test_ctrl_c_stops_a_statement_and_the_shell_goes_on(tmp_path: Path) -> None:
+    catalog = f"sqlite:{tmp_path}/catalog.sqlite"
+    command = (sys.executable, "-m", "ducklake_spark.cli", "shell", "--catalog", catalog)
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        start_new_session=True,
+    ) as shell:
+        assert shell.stdin is not None
+        assert shell.stdout is not None
+        shell.stdin.write("CREATE TABLE t AS SELECT 1 AS a;\n")
+        shell.stdin.flush()
+        assert shell.stdout.readline().startswith("CREATE TABLE AS: 1 row")
+        shell.stdin.write("INSERT INTO t SELECT sum(sqrt(id)) FROM range(300000000000);\n")
+        shell.stdin.flush()
+        time.sleep(3)  # Spark is at work by then; before, it is stopped as soon as it is.
+        os.killpg(shell.pid, signal.SIGINT)
+        told, errors = shell.communicate("SELECT count(*) AS n FROM t;\n", timeout=120)
+    assert errors == "The statement was cancelled.\n"
+    assert "1 row" in told
+    assert list(tmp_path.glob("catalog.sqlite.files/**/*.parquet")) != []
+    with Catalog.open(catalog, create=False) as lake:
+        assert lake.snapshot().id == 1

@@ -50,8 +50,11 @@ class Engine:
     def _open(self) -> dict[str, Catalog]:
         load_engine()
         from ducklake_spark.catalog import Catalog
+        from ducklake_spark.session import check_answers
 
         mine = self.credentials
+        # Here, where an error ends the run: each model would report it otherwise.
+        check_answers(mine.spark_settings)
         opened = {
             mine.database: Catalog.open(
                 mine.catalog,

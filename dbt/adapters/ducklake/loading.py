@@ -14,6 +14,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from dbt.adapters.ducklake.engine_log import send_warnings_to_dbt
+
 _loading = threading.Lock()
 _is_loaded = False
 
@@ -26,6 +28,7 @@ def load_engine() -> None:
             return
         with _collecting_nothing():
             import ducklake_spark.lake  # noqa: F401
+        send_warnings_to_dbt()
         _is_loaded = True
 
 

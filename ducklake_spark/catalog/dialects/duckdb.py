@@ -34,7 +34,12 @@ from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.compiler import GenericTypeCompiler, SQLCompiler
 
-from ducklake_spark.catalog.dialects.files import check_access, holds_database, make_parent
+from ducklake_spark.catalog.dialects.files import (
+    check_access,
+    check_parent,
+    holds_database,
+    make_parent,
+)
 from ducklake_spark.catalog.dialects.protocol import (
     NUMBER_TEXT,
     CatalogDatabase,
@@ -86,6 +91,9 @@ class DuckDBDatabase(CatalogDatabase):
 
     def exists(self) -> bool:
         return holds_database(self.path, _MAGIC, at=8, kind="DuckDB")
+
+    def check_room(self) -> None:
+        check_parent(self.path)
 
     def make_room(self) -> None:
         make_parent(self.path)

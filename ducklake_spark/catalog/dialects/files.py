@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ducklake_spark.errors import CatalogAccessError, CatalogNotFoundError
+from ducklake_spark.errors import CatalogAccessError
 
 
 def holds_database(path: Path, magic: bytes, *, at: int, kind: str) -> bool:
@@ -22,12 +22,23 @@ def holds_database(path: Path, magic: bytes, *, at: int, kind: str) -> bool:
     except OSError as error:
         raise cannot_open(path, str(error.strerror)) from error
     if head and head[at:] != magic:
-        raise CatalogNotFoundError(
-            f"There is no DuckLake catalog at {path}: it is not a {kind} file.",
+        raise CatalogAccessError(
+            f"The catalog file {path} cannot be opened: it is not a {kind} file.",
             hint="Write sqlite:FILE for a catalog in SQLite, the path alone for one in DuckDB, "
             "or name another file.",
         )
     return bool(head)
+
+
+def check_parent(path: Path) -> None:
+    """Raise CatalogAccessError if the directory of a new catalog file cannot be created."""
+    folder = path.absolute().parent
+    while not os.path.lexists(folder):
+        folder = folder.parent
+    if not folder.is_dir():
+        raise cannot_open(path, f"{folder} is not a directory")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise cannot_open(path, f"no permission to create it in {folder}")
 
 
 def make_parent(path: Path) -> None:

@@ -91,6 +91,9 @@ class CatalogDatabase(ABC):
     def exists(self) -> bool:
         """Whether there is a database at all (it may still hold no lake)."""
 
+    def check_room(self) -> None:  # noqa: B027 - as below
+        """Raise CatalogAccessError if a new database certainly cannot be created."""
+
     def make_room(self) -> None:  # noqa: B027 - a server has a place for it already
         """Called before a database is created."""
 

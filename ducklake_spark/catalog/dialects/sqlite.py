@@ -28,7 +28,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import DBAPIError
 
-from ducklake_spark.catalog.dialects.files import holds_database, make_parent
+from ducklake_spark.catalog.dialects.files import check_parent, holds_database, make_parent
 from ducklake_spark.catalog.dialects.protocol import CatalogDatabase, Failure
 
 _BEGIN = "ducklake_begin"
@@ -69,6 +69,9 @@ class SqliteDatabase(CatalogDatabase):
     def exists(self) -> bool:
         # SQLite creates a file of zero bytes for whoever merely looks.
         return holds_database(self.path, _MAGIC, at=0, kind="SQLite")
+
+    def check_room(self) -> None:
+        check_parent(self.path)
 
     def make_room(self) -> None:
         make_parent(self.path)
