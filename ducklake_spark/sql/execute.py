@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from ducklake_spark.config import refuse_duckdb_settings
-from ducklake_spark.errors import AlreadyExistsError, ConfigError, NotFoundError
+from ducklake_spark.errors import AlreadyExistsError, ConfigError, NotFoundError, QueryError
 from ducklake_spark.sql import change, define, inform, macros
 from ducklake_spark.sql.arguments import Given, evaluated
 from ducklake_spark.sql.failures import SPARK_ERRORS, query_error
@@ -54,6 +54,18 @@ from ducklake_spark.sql.workspace import Relation, Work, Workspace
 
 # A script and EXECUTE IMMEDIATE can contain a SET.
 _SETTING_COMMANDS = {"SET", "RESET", "EXECUTE", "BEGIN"}
+
+# What commands of other table formats are for a lake.
+_EQUIVALENTS = {
+    "OPTIMIZE": "CALL lake.merge_adjacent_files() joins the small files of a lake. For ZORDER, set "
+    "the order of rows with ALTER TABLE … SET SORTED BY (…), in dbt with sorted_by.",
+    "VACUUM": "CALL lake.expire_snapshots(older_than => …) and then CALL lake.cleanup_old_files() "
+    "remove what old snapshots of a lake used.",
+    "REORG": "CALL lake.rewrite_data_files() removes deleted rows from the files of a lake.",
+    "RESTORE": "CALL lake.rollback(…) brings back an older state of a lake.",
+    "FSCK": "CALL lake.verify() looks for damage in a lake.",
+    "MSCK": "CALL lake.add_data_files(…) adds files to a table of a lake.",
+}
 
 _log = logging.getLogger(__name__)
 
@@ -113,7 +125,7 @@ class Executor:
             cursor = Cursor(command.text)
             if cursor.accept("SET"):
                 refuse_duckdb_settings([cursor.peek().text])
-            frame = scope.run(Spliced(command.text, command.text))
+            frame = _run_command(scope, command.text)
             self._keep_settings(command.text)
             return frame
         at = command.query_at
@@ -251,6 +263,14 @@ class Executor:
         if work.result is None or not work.result.is_new:
             return outcome
         return replace(outcome, snapshot_id=work.result.snapshot_id)
+
+
+def _run_command(scope: Scope, command: str) -> DataFrame:
+    try:
+        return scope.run(Spliced(command, command))
+    except (NotFoundError, QueryError) as error:
+        error.hint = _EQUIVALENTS.get(Cursor(command).peek().word, error.hint)
+        raise
 
 
 def _do(scope: Scope, work: Work, to: Relation, statement: OnRelation) -> Outcome:

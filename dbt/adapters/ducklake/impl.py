@@ -16,6 +16,7 @@ from dbt.adapters.ducklake.column import DuckLakeColumn
 from dbt.adapters.ducklake.connections import DuckLakeConnectionManager
 from dbt.adapters.ducklake.engine import Handle
 from dbt.adapters.ducklake.event_time import within
+from dbt.adapters.ducklake.foreign_configs import advice
 from dbt.adapters.ducklake.lake_catalogs import LakeCatalog
 from dbt.adapters.ducklake.loading import load_engine
 from dbt.adapters.ducklake.merge_config import MergePlan, merge_plan
@@ -138,6 +139,11 @@ class DuckLakeAdapter(SQLAdapter):
             self._warned.add((get_invocation_id(), message))
         if is_new:
             warn_or_error(AdapterEventWarning(base_msg=message))
+
+    def pre_model_hook(self, config: Any) -> None:
+        """Warn about configs that have no effect here."""
+        for text in advice(config.get):
+            self.warn_once(f"{config.model.unique_id}: {text}")
 
     # --- transactions ---
 
