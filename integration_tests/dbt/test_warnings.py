@@ -18,6 +18,8 @@ _MODELS = {
 
 
 class TestWarnings:
+    sparks_own = ("of_spark_alone",)
+
     @pytest.fixture(scope="class")
     def models(self) -> dict[str, str]:
         return _MODELS
