@@ -13,7 +13,7 @@ from ducklake_spark.catalog import Catalog, CommitNote, CommitResult, LakeReader
 from ducklake_spark.scan import read_table
 from ducklake_spark.session import Session, SparkSettings
 from ducklake_spark.spec.names import backticked, split_identifier
-from ducklake_spark.sql import MAIN, Executor, Result, Workspace
+from ducklake_spark.sql import MAIN, SPARK_ERRORS, Executor, Result, Workspace, query_error
 
 
 class Lake:
@@ -130,9 +130,20 @@ class Lake:
         name: str,
         *,
         version: int | None = None,
-        timestamp: datetime.datetime | None = None,
+        timestamp: datetime.datetime | str | None = None,
     ) -> DataFrame:
-        """A table or a view as a DataFrame, by `name`, `schema.name` or `lake.schema.name`."""
+        """Return a table or a view, by `name`, `schema.name` or `lake.schema.name`.
+
+        Spark reads a `timestamp` that is a string, in the time zone of the session.
+        """
+        try:
+            return self._table(name, version, timestamp)
+        except SPARK_ERRORS as error:
+            raise query_error(error) from error
+
+    def _table(
+        self, name: str, version: int | None, timestamp: datetime.datetime | str | None
+    ) -> DataFrame:
         self.session.keep_settings()
         to = self._workspace.target(split_identifier(name))
         if version is None and timestamp is None:
@@ -141,6 +152,8 @@ class Lake:
                 parts = (to.lake, to.name.schema, to.name.name)
                 return self.sql(f"SELECT * FROM {'.'.join(map(backticked, parts))}")  # noqa: S608
         else:
+            if isinstance(timestamp, str):
+                timestamp = self._executor.moment(timestamp)
             reader = self.catalog(to.lake).at(version, timestamp=timestamp)
         return read_table(self.session, reader, reader.table(to.name))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -49,7 +50,7 @@ from ducklake_spark.sql.statements import (
     Update,
     Use,
 )
-from ducklake_spark.sql.tokens import Cursor, quoted
+from ducklake_spark.sql.tokens import Cursor, literal, quoted
 from ducklake_spark.sql.workspace import Relation, Work, Workspace
 
 # A script and EXECUTE IMMEDIATE can contain a SET.
@@ -96,6 +97,10 @@ class Executor:
         if isinstance(done, Outcome):
             return Result(self.workspace.session, outcome=done)
         return Result(self.workspace.session, done)
+
+    def moment(self, text: str) -> datetime.datetime:
+        """Return the point in time that a text names, as TIMESTAMP AS OF reads it."""
+        return Scope(self.workspace).moment(literal(text))
 
     def _carry_out(self, scope: Scope, statement: Statement, text: str) -> DataFrame | Outcome:
         match statement:

@@ -296,6 +296,9 @@ def test_a_hundred_kilobytes(shop: SqlLake) -> None:
 def test_tables_as_dataframes(shop: SqlLake) -> None:
     assert shop.lake.table("other.t").count() == 10
     assert shop.lake.table("lake.main.t", version=1).count() == 0
+    assert shop.lake.table("t", timestamp="2999-01-01 00:00:00").count() == 10
+    with pytest.raises(QueryError, match="soon"):
+        shop.lake.table("t", timestamp="soon")
     with pytest.raises(NotFoundError):
         shop.lake.table("nope")
 
