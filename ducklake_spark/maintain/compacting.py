@@ -81,7 +81,7 @@ def compact_tables(
         with session.sibling(writes_field_ids=True) as own:
             return _with_retries(catalog, own, named(table_name, schema), operation.work)
     reader = catalog.at()
-    names = [table.name for table in tables_of(reader, schema=schema) if _is_willing(reader, table)]
+    names = [table.name for table in tables_of(reader, schema=schema) if is_willing(reader, table)]
     failures: dict[str, Exception] = {}
     with _Sessions(session) as sessions:
 
@@ -128,8 +128,8 @@ class _Sessions:
         self._open.close()
 
 
-def _is_willing(reader: SnapshotReader, table: Table) -> bool:
-    """Whether the table does not opt out of being compacted with others."""
+def is_willing(reader: SnapshotReader, table: Table) -> bool:
+    """Return whether the table does not opt out of being compacted with others."""
     return reader.options(table).get("auto_compact", "true") == "true"
 
 

@@ -84,6 +84,13 @@ def merge_adjacent_files(
     return compact_tables(catalog, session, schema, table_name, operation)
 
 
+def files_saved(reader: SnapshotReader, table: Table) -> int:
+    """Return how many files fewer the table would have after a merge."""
+    packs = _plan(reader, table, _Limits(0, None, None))
+    _columns(reader, table, packs)  # raises for those that cannot be written
+    return sum(len(pack.files) - 1 for pack in packs)
+
+
 def _plan(reader: SnapshotReader, table: Table, limits: _Limits) -> list[Pack]:
     target = target_file_size(reader.options(table))
     below = min(target, limits.max_file_size or target)

@@ -59,6 +59,12 @@ def rewrite_data_files(
     return compact_tables(catalog, session, schema, table_name, operation)
 
 
+def rows_removed(reader: SnapshotReader, table: Table, threshold: float | None = None) -> int:
+    """Return how many deleted rows a rewrite would leave out of the files of the table."""
+    packs = _plan(reader, table, threshold)
+    return sum(file.deleted_rows for pack in packs for file in pack.files)
+
+
 def _plan(reader: SnapshotReader, table: Table, threshold: float | None) -> list[Pack]:
     options = reader.options(table)
     if threshold is None:

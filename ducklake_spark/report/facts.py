@@ -11,8 +11,8 @@ from statistics import median
 
 from ducklake_spark.catalog import Catalog
 from ducklake_spark.catalog.usage import SIZE_CLASSES, LakeUsage, TableUsage
+from ducklake_spark.report.gains import Gain, gains_of
 from ducklake_spark.spec.model import Commit
-from ducklake_spark.spec.sizes import count_text, size_text
 
 _LATEST = 200
 # Files below this are worth merging where a table has several of them.
@@ -20,16 +20,6 @@ _SMALL_CLASSES = SIZE_CLASSES.index(10_000_000) + 1
 # A lake's first days are not all there is room for.
 _SHORTEST = datetime.timedelta(days=13)
 _DAY = datetime.timedelta(days=1)
-
-
-@dataclass(frozen=True, slots=True)
-class Gain:
-    """What an operation of maintenance would do for the lake."""
-
-    title: str
-    count: int
-    what: str
-    command: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +66,7 @@ class LakeFacts:
 
 
 def gather(catalog: Catalog) -> LakeFacts:
-    """Ask the catalog; no file is opened and no Spark is needed."""
+    """Ask the catalog. No file is opened, and Spark does not run."""
     usage = catalog.usage()
     newest = catalog.snapshot().id
     commits = catalog.commits(after=newest - _LATEST)
@@ -88,7 +78,7 @@ def gather(catalog: Catalog) -> LakeFacts:
         tables=tuple(sorted(usage.tables, key=lambda table: -table.size_bytes)),
         by_size=tuple(sum(counts) for counts in zip(*_classes(usage.tables), strict=True)),
         skews=_skews(usage.tables),
-        gains=_gains(usage),
+        gains=gains_of(catalog, usage),
         history=tuple(_entry(commit) for commit in reversed(commits)),
         snapshots=len(usage.growth),
         days=_days(usage.growth),
@@ -137,47 +127,6 @@ def small_files(table: TableUsage) -> int:
     small = sum(table.by_size[:_SMALL_CLASSES])
     # Files of different partitions are never merged.
     return max(small - max(len(table.partitions), 1), 0)
-
-
-def _gains(usage: LakeUsage) -> tuple[Gain, ...]:
-    tables = usage.tables
-    small = sum(small_files(table) for table in tables)
-    deleted = sum(table.deleted_rows for table in tables)
-    inlined = sum(table.inlined_rows for table in tables)
-    older = max(len(usage.growth) - 1, 0)
-    return (
-        Gain(
-            "Small files",
-            small,
-            f"{count_text(small, 'file')} fewer, if those below 10 MB are merged",
-            "merge_adjacent_files()",
-        ),
-        Gain(
-            "Deleted rows",
-            deleted,
-            f"{count_text(deleted, 'row')} still stored that readers must leave out",
-            "rewrite_data_files()",
-        ),
-        Gain(
-            "Inlined rows",
-            inlined,
-            f"{count_text(inlined, 'row')} in the catalog that could be in files",
-            "flush_inlined_data()",
-        ),
-        Gain(
-            "Old snapshots",
-            usage.old_files and older,
-            f"{count_text(usage.old_files, 'file')} of {size_text(usage.old_bytes)} that only "
-            "older snapshots need",
-            "expire_snapshots(older_than => '7 days')",
-        ),
-        Gain(
-            "Scheduled files",
-            usage.scheduled_files,
-            f"{count_text(usage.scheduled_files, 'file')} that nobody needs any more",
-            "cleanup_old_files(older_than => '7 days')",
-        ),
-    )
 
 
 # --- history ---
