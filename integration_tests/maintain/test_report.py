@@ -8,10 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from ducklake_spark.catalog import Field
+from ducklake_spark.catalog import Catalog, Field
 from ducklake_spark.cli import main
 from ducklake_spark.errors import CatalogNotFoundError, ConfigError
+from ducklake_spark.lake import Lake
 from ducklake_spark.report import write_report
+from ducklake_spark.report.facts import gather
+from ducklake_spark.report.gains import Gain
+from ducklake_spark.session import Session
 from support.lakes import LakeAddress, file_lake
 from support.oracle import Oracle
 from support.sound_lake import copy_of, make_sound_lake
@@ -80,6 +84,29 @@ def test_the_page_tells_of_tables_and_what_could_be_done(lake: LakeAddress, tmp_
     ):
         assert expected in page.text
     assert "main.gone" not in page.text
+
+
+def test_the_printed_calls_do_what_they_promise(
+    session: Session, sound: LakeAddress, tmp_path: Path
+) -> None:
+    lake = copy_of(sound, tmp_path / "copy")
+    with lake.open() as catalog, Lake(session, {"lake": catalog}) as on:
+        on.sql("CREATE TABLE small AS SELECT 1 AS a")
+        on.sql("INSERT INTO small SELECT 2")
+        lake.sql("UPDATE ducklake_snapshot SET snapshot_time = '2020-01-01 00:00:00+00'")
+        for title in ("Inlined rows", "Small files", "Deleted rows", "Old snapshots"):
+            gain = _gain(catalog, title)
+            assert gain.count > 0, title
+            assert on.sql(f"CALL lake.{gain.command}").collect() != [], title
+            assert _gain(catalog, title).count == 0, title
+        lake.sql("UPDATE ducklake_files_scheduled_for_deletion SET schedule_start = '2020-01-01'")
+        gain = _gain(catalog, "Scheduled files")
+        deleted = on.sql(f"CALL lake.{gain.command}").where("action = 'delete'").count()
+        assert deleted == gain.count > 0
+
+
+def _gain(catalog: Catalog, title: str) -> Gain:
+    return next(gain for gain in gather(catalog).gains if gain.title == title)
 
 
 def test_counts_are_those_of_the_newest_snapshot(sound: LakeAddress, tmp_path: Path) -> None:
