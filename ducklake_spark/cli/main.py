@@ -21,6 +21,7 @@ from ducklake_spark.doctor import examine
 from ducklake_spark.errors import ConfigError, DuckLakeError
 from ducklake_spark.lake import Lake
 from ducklake_spark.report import write_report
+from ducklake_spark.session import archive_path, still_fits
 from ducklake_spark.spec.changes import describe_change
 from ducklake_spark.sql import split_statements
 
@@ -117,8 +118,12 @@ def _report(catalog: Catalog, given: argparse.Namespace) -> None:
     print(write_report(catalog, given.output))  # noqa: T201
 
 
-def _warm_up(_: argparse.Namespace) -> int:
-    archive = warm_up()
+def _warm_up(given: argparse.Namespace) -> int:
+    archive = archive_path()
+    if still_fits(archive) and not given.again:
+        print(f"{archive} fits this Java and this Spark. --again creates it anew.")  # noqa: T201
+        return 0
+    warm_up(archive)
     size = archive.stat().st_size / 1e6
     print(f"{archive} ({size:,.0f} MB): Spark starts from it as long as it is there.")  # noqa: T201
     return 0
@@ -162,6 +167,12 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_statements(command: argparse.ArgumentParser) -> None:
     command.add_argument("statements", help="the statements; - reads them from stdin")
+
+
+def _add_again(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--again", action="store_true", help="replace an archive that fits this Java and this Spark"
+    )
 
 
 def _add_page(command: argparse.ArgumentParser) -> None:
@@ -215,7 +226,7 @@ _COMMANDS: tuple[tuple[str, _Command, str, Sequence[Callable[..., None]]], ...] 
     ("doctor", _doctor,
      "whether Java, Spark, the catalog and the data path are as they should be", _ON_SPARK),
     ("warm-up", _warm_up,
-     "let a local Spark start faster: archive the Java classes that it loads", ()),
+     "let a local Spark start faster: archive the Java classes that it loads", (_add_again,)),
 )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from ducklake_spark.errors import ConfigError
-from ducklake_spark.session import JAVA_OPTIONS, archive_path, archiving
+from ducklake_spark.session import JAVA_OPTIONS, archiving
 
 # What most runs do: the classes it takes are in the archive.
 _STATEMENTS = """
@@ -25,9 +25,8 @@ SELECT a.name, b.n FROM t AS a JOIN v AS b ON a.name = b.name ORDER BY a.id
 _LAST_LINES = 12
 
 
-def warm_up() -> Path:
-    """Write the archive for this Java and this Spark, in place of one that is there."""
-    place = archive_path()
+def warm_up(place: Path) -> None:
+    """Write the archive for this Java and this Spark, in place of one that exists."""
     place.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=place.parent) as name:
         folder = Path(name).resolve()
@@ -41,7 +40,6 @@ def warm_up() -> Path:
             )
         # In one step: a JVM does not survive half an archive.
         new.replace(place)
-    return place
 
 
 def _run_archiving(folder: Path, archive: Path) -> str:

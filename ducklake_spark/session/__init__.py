@@ -2,11 +2,12 @@
 
 from ducklake_spark.config import SparkSettings
 from ducklake_spark.session.address import check_answers
-from ducklake_spark.session.archive import JAVA_OPTIONS, archive_path, archiving
+from ducklake_spark.session.archive import JAVA_OPTIONS, archive_path, archiving, still_fits
 from ducklake_spark.session.connect import gone, is_gone
-from ducklake_spark.session.session import Session, runs_in_one_process
+from ducklake_spark.session.session import FIXED_SETTINGS, Session, runs_in_one_process
 
 __all__ = [
+    "FIXED_SETTINGS",
     "JAVA_OPTIONS",
     "Session",
     "SparkSettings",
@@ -16,4 +17,5 @@ __all__ = [
     "gone",
     "is_gone",
     "runs_in_one_process",
+    "still_fits",
 ]

@@ -26,6 +26,21 @@ def archive_path() -> Path:
     return caches / "dbt-ducklake" / f"spark-{key}.jsa"
 
 
+def still_fits(archive: Path) -> bool:
+    """Return whether nothing that an archive was made of is newer than the archive."""
+    if not archive.exists():
+        return False
+    java = os.environ.get("JAVA_HOME") or shutil.which("java")
+    # JAVA_HOME is the folder; the program on the PATH is bin/java in one.
+    home = Path(java).resolve() if java else None
+    if home is not None and home.is_file():
+        home = home.parents[1]
+    jars = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent) / "jars"
+    made_of = [*jars.glob("*.jar"), *([home / "lib" / "modules"] if home else [])]
+    made_at = archive.stat().st_mtime
+    return all(part.exists() and part.stat().st_mtime <= made_at for part in made_of)
+
+
 def archiving(path: Path) -> str:
     """The option of a JVM that is to write an archive when it ends."""
     return f"-XX:ArchiveClassesAtExit={path}"

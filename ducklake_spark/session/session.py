@@ -58,6 +58,7 @@ _REQUIRED = {
     "spark.sql.files.ignoreMissingFiles": "false",
     "spark.sql.files.ignoreCorruptFiles": "false",
 }
+FIXED_SETTINGS = tuple(_REQUIRED)
 # Quiet and quick on one machine; a user's spark_config wins over these.
 _LOCAL_DEFAULTS = {
     "spark.ui.enabled": "false",

@@ -8,7 +8,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from ducklake_spark.errors import QueryError
-from ducklake_spark.session import gone, is_gone
+from ducklake_spark.session import FIXED_SETTINGS, gone, is_gone
 from ducklake_spark.sql.splice import Spliced
 
 # What a query may fail with: PySpark leaves errors that it has no class for to Py4J.
@@ -27,6 +27,7 @@ _FRAGMENT = re.compile(r"\n*== SQL.*", re.DOTALL)
 _PLAN = re.compile(
     r";?\n(?:'|\+- |Project |Filter |Aggregate |Join |:- ).*|(?<=SQLSTATE: .{5});\n.*", re.DOTALL
 )
+_SENTENCE_END = re.compile(r"(?<=[.!?]) +(?=[A-Z])")
 _FRAMES = re.compile(r"\n\s*at [\w.$]+\(.*", re.DOTALL)
 
 
@@ -39,6 +40,7 @@ def query_error(error: Exception, query: Spliced | None = None, statement: str =
     text = str(error)
     for noise in (_CALL, _AWAITED, _JVM, _FRAMES, _PLAN, _OURS):
         text = noise.sub("", text)
+    text = "\n".join(map(_possible, text.split("\n")))
     place = _PLACE.search(text)
     if query is None or place is None:
         return QueryError(shown_names(text).strip())
@@ -48,6 +50,13 @@ def query_error(error: Exception, query: Spliced | None = None, statement: str =
     shown = whole.splitlines()[line - 1] if whole else ""
     fragment = f"\n  line {line}: {shown.rstrip()}\n  {' ' * (len(f'line {line}: ') + column - 1)}^"
     return QueryError(shown_names(text) + fragment)
+
+
+def _possible(line: str) -> str:
+    """Leave out advice to change a setting that cannot be changed, such as ANSI mode."""
+    first, *others = _SENTENCE_END.split(line)
+    kept = (text for text in others if not any(key in text for key in FIXED_SETTINGS))
+    return " ".join((first, *kept))
 
 
 def _is_part(text: str, statement: str) -> bool:

@@ -24,6 +24,9 @@ def test_a_spark_starts_from_the_archive(tmp_path: Path) -> None:
     said = ducklake("warm-up")
     (archive,) = (tmp_path / "caches" / "dbt-ducklake").iterdir()
     assert said.startswith(f"{archive} (")
+    made = archive.stat()
+    assert "fits this Java and this Spark" in ducklake("warm-up")
+    assert archive.stat() == made
 
     lake = ("--catalog", f"sqlite:{tmp_path}/c.sqlite", "--data-path", f"{tmp_path}/data/")
     shown = ducklake("sql", "SET spark.driver.extraJavaOptions", *lake, "--output", "csv")

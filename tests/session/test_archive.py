@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from ducklake_spark.session.archive import archive_path, with_archive
+from ducklake_spark.session.archive import archive_path, still_fits, with_archive
 
 HERE = Path("/caches/spark.jsa")
 
@@ -20,6 +21,28 @@ def test_each_java_and_spark_has_its_own(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert archive_path().parent == first.parent == tmp_path / "dbt-ducklake"
     monkeypatch.setenv("SPARK_HOME", "/opt/spark")
     assert archive_path().name not in {first.name, "spark-.jsa"}
+
+
+def test_an_archive_fits_until_a_jar_changes(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for folder in ("jars", "lib"):
+        (tmp_path / folder).mkdir()
+    jar, modules, archive = (tmp_path / name for name in ("jars/a.jar", "lib/modules", "a.jsa"))
+    for at, made in enumerate((jar, modules, archive)):
+        made.touch()
+        os.utime(made, (at, at))
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+    assert still_fits(archive)
+    os.utime(jar, (9, 9))
+    assert not still_fits(archive)
+    os.utime(archive, (10, 10))
+    assert still_fits(archive)
+    modules.unlink()
+    assert not still_fits(archive)
+    archive.unlink()
+    assert not still_fits(archive)
 
 
 def test_options_of_the_user_stay() -> None:

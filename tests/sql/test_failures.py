@@ -42,3 +42,14 @@ def test_a_part_of_a_statement_is_shown_with_all_of_its_line() -> None:
     part, whole = "              SELECT nope FROM t", "INSERT INTO t SELECT nope FROM t"
     text = str(query_error(PySparkException("[X] line 1 pos 21"), spliced(part, []), whole))
     assert text.splitlines()[1:] == [f"  line 1: {whole}", " " * 31 + "^"]
+
+
+def test_no_advice_to_change_a_setting_that_is_fixed() -> None:
+    message = (
+        "[DIVIDE_BY_ZERO] Division by zero. Use `try_divide` to return NULL instead. If necessary "
+        'set "spark.sql.ansi.enabled" to "false" to bypass this error. SQLSTATE: 22012'
+    )
+    assert str(query_error(PySparkException(message))) == (
+        "[DL402] [DIVIDE_BY_ZERO] Division by zero. Use `try_divide` to return NULL instead. "
+        "SQLSTATE: 22012"
+    )
