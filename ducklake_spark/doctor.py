@@ -15,7 +15,6 @@ from ducklake_spark.errors import CatalogNotFoundError, DuckLakeError, StorageEr
 from ducklake_spark.session import Session, SparkSettings, runs_in_one_process
 from ducklake_spark.spec.names import uuid7
 from ducklake_spark.spec.paths import as_directory
-from ducklake_spark.spec.tables import FORMAT_VERSION
 from ducklake_spark.sql import SPARK_ERRORS, query_error
 from ducklake_spark.storage.filesystem import list_files, locate, make_parent, remove_tree
 from ducklake_spark.storage.hadoop import hadoop_path
@@ -93,7 +92,8 @@ def _look_at_catalog(lake: Attached) -> tuple[Finding, str]:
             create=False,
         ) as opened:
             newest = opened.snapshot().id
-            found = Finding("catalog", f"DuckLake {FORMAT_VERSION}, at snapshot {newest}")
+            version = opened.format.version
+            found = Finding("catalog", f"DuckLake {version}, at snapshot {newest}")
             return found, opened.data_path
     except CatalogNotFoundError:
         if lake.read_only:

@@ -76,7 +76,7 @@ class CatalogUnavailableError(CatalogError):
 
 
 class CatalogVersionError(CatalogError):
-    """The catalog has a DuckLake version other than the supported one."""
+    """The catalog has a DuckLake version that this package cannot read."""
 
     code = "DL202"
 
@@ -296,6 +296,12 @@ class ReadOnlyError(RefusedError):
     """The lake was opened read-only."""
 
     code = "DL701"
+
+
+class UnwritableVersionError(RefusedError):
+    """The lake has a DuckLake version that this package reads and does not write."""
+
+    code = "DL704"
 
 
 class PathOutsideLakeError(RefusedError):

@@ -52,6 +52,7 @@ CODES = {
     "ReadOnlyError": "DL701",
     "PathOutsideLakeError": "DL702",
     "UntrustedSqlError": "DL703",
+    "UnwritableVersionError": "DL704",
 }
 
 

@@ -37,6 +37,7 @@ from ducklake_spark.catalog.usage import LakeUsage, read_usage
 from ducklake_spark.config import CatalogAddress, CommitSettings, parse_catalog
 from ducklake_spark.errors import ConfigError
 from ducklake_spark.spec.faults import Fault
+from ducklake_spark.spec.formats import Format
 from ducklake_spark.spec.model import Commit, Snapshot, Table
 from ducklake_spark.spec.names import QualifiedName
 from ducklake_spark.spec.paths import Area
@@ -143,6 +144,16 @@ class Catalog:
     @property
     def read_only(self) -> bool:
         return self._store.read_only
+
+    @property
+    def format(self) -> Format:
+        """The version of the format that the newest transaction found, and what it allows."""
+        return self._store.format
+
+    def check_writable(self) -> None:
+        """Raise UnwritableVersionError if the lake is now of a version that is read only."""
+        with self._store.reading():
+            self._store.check_writable()
 
     @property
     def is_encrypted(self) -> bool:

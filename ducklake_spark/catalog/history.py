@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import BigInteger, ColumnElement, Connection, Row, bindparam, select
 
+from ducklake_spark.catalog.versions import VERSION, current_format, note_format
 from ducklake_spark.errors import (
     CatalogDamagedError,
     ConfigError,
@@ -17,15 +18,15 @@ from ducklake_spark.errors import (
 )
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.changes import parse_changes
+from ducklake_spark.spec.formats import Format
 from ducklake_spark.spec.model import Commit, Snapshot
 
 _s = tables.snapshot.c
 _NEWEST_FIRST = select(tables.snapshot).order_by(_s.snapshot_id.desc())
 _HIGHEST_ID = 2**63 - 1  # what a database can be asked for
 _NEWEST = _NEWEST_FIRST.limit(1)
-_EXISTING = select(_s.snapshot_id).where(
-    _s.snapshot_id == bindparam("snapshot_id", type_=BigInteger)
-)
+_WANTED = select(_s.snapshot_id).where(_s.snapshot_id == bindparam("snapshot_id", type_=BigInteger))
+_EXISTING = select(VERSION, _WANTED.scalar_subquery().label("snapshot_id"))
 
 
 def latest_snapshot(connection: Connection) -> Snapshot:
@@ -55,19 +56,22 @@ def snapshot_by_id(connection: Connection, snapshot_id: int) -> Snapshot:
     return _snapshot(row)
 
 
-def require_snapshots(connection: Connection, snapshot_ids: Collection[int], lake: str) -> None:
-    """Raise SnapshotExpiredError unless all of these snapshots exist.
+def require_snapshots(connection: Connection, snapshot_ids: Collection[int], lake: str) -> Format:
+    """Raise SnapshotExpiredError unless all of these snapshots exist; return the lake's format.
 
     Expiring a snapshot also deletes the rows that only this snapshot could see, so reading it
     afterwards finds empty tables. The check holds for what the same database transaction reads:
     both see one state of the catalog.
     """
     for snapshot_id in snapshot_ids:
-        if connection.execute(_EXISTING, {"snapshot_id": snapshot_id}).first() is None:
+        row = connection.execute(_EXISTING, {"snapshot_id": snapshot_id}).one()
+        note_format(connection, row.version, lake)
+        if row.snapshot_id is None:
             raise SnapshotExpiredError(
                 f"Snapshot {snapshot_id} of the lake {lake} was expired while it was being read. "
                 "Nothing was changed."
             )
+    return current_format(connection)
 
 
 def snapshot_at(connection: Connection, when: datetime.datetime) -> Snapshot:

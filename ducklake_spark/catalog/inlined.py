@@ -25,9 +25,13 @@ from sqlalchemy import (
     quoted_name,
     select,
 )
+from sqlalchemy import Column as SqlColumn
+from sqlalchemy import Table as SqlTable
+from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
 from ducklake_spark.catalog.definitions import read_columns
 from ducklake_spark.catalog.dialects import CatalogDatabase
+from ducklake_spark.catalog.versions import current_format
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.evolution import initial_value, reshape
 from ducklake_spark.spec.model import Column, InlinedLives, InlinedRow, Table
@@ -35,15 +39,15 @@ from ducklake_spark.spec.names import fold
 from ducklake_spark.spec.types import SIGNED, UNSIGNED, DataType, ListType, MapType, StructType
 from ducklake_spark.spec.values import parse_nested, parse_text
 
-_ROW_ID, _BEGIN, _END = (
-    column(c, BigInteger) for c in ("row_id", "begin_snapshot", "end_snapshot")
-)
 # Read as the driver gives them; all other types come as text, which loses nothing.
 _OPAQUE = {"variant", "geometry", "unknown"}
 _NATIVE = {*SIGNED, *UNSIGNED, "boolean", "varchar", "json", "blob"}
 
 
 _t = tables.inlined_data_tables.c
+# The leading columns of a table of inlined rows, and a condition on them.
+_Columns = ReadOnlyColumnCollection[str, SqlColumn[Any]]
+_Condition = Callable[[_Columns], ColumnElement[bool]]
 _INLINED_TABLES = select(_t.table_name, _t.schema_version).where(
     _t.table_id == bindparam("table_id", type_=BigInteger)
 )
@@ -55,21 +59,34 @@ def inlined_tables(connection: Connection, table_id: int) -> list[tuple[str, int
     return [(row.table_name, row.schema_version) for row in rows]
 
 
+def rows_table(connection: Connection, name: str) -> SqlTable:
+    """Return a table of inlined rows with its leading columns, as the lake's version names them."""
+    return tables.inlined_rows(name, current_format(connection).inlined_columns)
+
+
 def read_inlined_rows(
     connection: Connection, database: CatalogDatabase, snapshot_id: int, table: Table
 ) -> list[InlinedRow]:
     """The inlined rows that a snapshot sees, in the shape of the table's current columns."""
-    visible = or_(_END.is_(None), snapshot_id < _END) & (snapshot_id >= _BEGIN)
-    return _read(connection, database, table, visible)
+
+    def is_visible(c: _Columns) -> ColumnElement[bool]:
+        is_live = or_(c.end_snapshot.is_(None), snapshot_id < c.end_snapshot)
+        return is_live & (snapshot_id >= c.begin_snapshot)
+
+    return _read(connection, database, table, is_visible)
 
 
 def read_inlined_changes(
     connection: Connection, database: CatalogDatabase, after: int, up_to: int, table: Table
 ) -> list[InlinedRow]:
     """The inlined rows that began or ended between two snapshots (the first exclusive)."""
-    began = (after < _BEGIN) & (up_to >= _BEGIN)
-    ended = (after < _END) & (up_to >= _END)
-    return _read(connection, database, table, or_(began, ended))
+
+    def is_changed(c: _Columns) -> ColumnElement[bool]:
+        began = (after < c.begin_snapshot) & (up_to >= c.begin_snapshot)
+        ended = (after < c.end_snapshot) & (up_to >= c.end_snapshot)
+        return or_(began, ended)
+
+    return _read(connection, database, table, is_changed)
 
 
 def read_inlined_lives(
@@ -82,7 +99,9 @@ def read_inlined_lives(
         if database.table_exists(connection, name):
             stored = columns_of_version(connection, table.id, schema_version)
             shape = replace(table, columns=tuple(stored))
-            rows = _read_one(connection, database, shape, name, stored, snapshot_id >= _BEGIN)
+            rows = _read_one(
+                connection, database, shape, name, stored, lambda c: snapshot_id >= c.begin_snapshot
+            )
             lives.append(InlinedLives(shape.columns, tuple(rows)))
     return lives
 
@@ -91,7 +110,7 @@ def _read(
     connection: Connection,
     database: CatalogDatabase,
     table: Table,
-    condition: ColumnElement[bool],
+    condition: _Condition,
 ) -> list[InlinedRow]:
     rows: list[InlinedRow] = []
     for name, schema_version in inlined_tables(connection, table.id):
@@ -121,15 +140,12 @@ def _read_one(
     table: Table,
     name: str,
     stored: Sequence[Column],
-    condition: ColumnElement[bool],
+    condition: _Condition,
 ) -> list[InlinedRow]:
     names = stored_names(connection, name)
     values = [_selected(database, c.type, names.get(fold(c.name), c.name)) for c in stored]
-    query = (
-        select(_ROW_ID, _BEGIN, _END, *values)
-        .select_from(tables.inlined_table(name))
-        .where(condition)
-    )
+    c = rows_table(connection, name).c
+    query = select(c.row_id, c.begin_snapshot, c.end_snapshot, *values).where(condition(c))
     decoders = [_decoder(c.type) for c in stored]
     old = {c.id: (c, at) for at, c in enumerate(stored)}
 

@@ -150,8 +150,9 @@ class SnapshotReader:
         `also` is another snapshot that the answer depends on.
         """
         needed = {self._snapshot.id} if also is None else {self._snapshot.id, also}
-        with self._store.reading() as connection:
-            require_snapshots(connection, needed, self._store.database.describe())
+        with self._store.connected() as connection:
+            found = require_snapshots(connection, needed, self._store.database.describe())
+            self._store.format = found
             return question(connection)
 
     def schemas(self) -> list[Schema]:

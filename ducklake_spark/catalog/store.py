@@ -14,13 +14,13 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from ducklake_spark.catalog.dialects import CatalogDatabase, Failure
 from ducklake_spark.catalog.indexes import create_indexes
+from ducklake_spark.catalog.versions import read_format
 from ducklake_spark.errors import (
     CatalogAccessError,
     CatalogDamagedError,
     CatalogError,
     CatalogNotFoundError,
     CatalogUnavailableError,
-    CatalogVersionError,
     ConfigError,
     DataPathError,
     ReadOnlyError,
@@ -28,6 +28,7 @@ from ducklake_spark.errors import (
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.changes import Change, ChangeKind, format_changes
 from ducklake_spark.spec.file_names import mark_of
+from ducklake_spark.spec.formats import WRITTEN, format_of
 from ducklake_spark.spec.names import is_storable
 from ducklake_spark.spec.paths import Area, as_directory, canonical, is_remote
 
@@ -69,14 +70,23 @@ class Store:
         self.database = database
         self.engine = engine
         self.read_only = read_only
+        # The format that the newest transaction found: another client may migrate the catalog.
+        self.format = WRITTEN
         self._writer = engine.execution_options(**database.write_options)
 
     def __repr__(self) -> str:
         return f"Store({self.database.describe()!r})"
 
+    def check_writable(self) -> None:
+        """Raise UnwritableVersionError if the lake's version was read only when last seen."""
+        self.format.check_writable(self.database.describe())
+
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
-        """A transaction that sees one consistent state of the catalog and changes nothing."""
+    def connected(self) -> Iterator[Connection]:
+        """A transaction that sees one consistent state of the catalog and changes nothing.
+
+        It has not read the version of the format.
+        """
         try:
             with self.engine.connect() as connection:
                 yield connection
@@ -84,8 +94,27 @@ class Store:
             raise self.translated(error) from error
 
     @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """The same, with the version of the format read and found to be supported."""
+        with self.connected() as connection:
+            self.format = read_format(connection, self.database.describe())
+            yield connection
+
+    @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction that commits at the end; a commit judges the driver's errors itself."""
+        """A transaction that commits at the end; a commit judges the driver's errors itself.
+
+        It raises UnwritableVersionError if the lake is now of a version that is read only.
+        """
+        with self.creating() as connection:
+            self.database.hold_version(connection)
+            self.format = read_format(connection, self.database.describe())
+            self.check_writable()
+            yield connection
+
+    @contextmanager
+    def creating(self) -> Iterator[Connection]:
+        """The same before there is a lake, so without a version."""
         if self.read_only:
             raise ReadOnlyError(
                 f"The lake {self.database.describe()} is open read-only.",
@@ -156,7 +185,7 @@ def open_store(
         database.make_room()
     store = Store(database, database.create_engine(read_only=read_only), read_only=read_only)
     try:
-        with store.reading() as connection:
+        with store.connected() as connection:
             present = database.table_exists(connection, tables.metadata_table.name)
         if not present:
             if not create:
@@ -194,7 +223,7 @@ def path_of_new_lake(database: CatalogDatabase, data_path: str | None) -> str:
 
 def _create_lake(store: Store, data_path: str) -> None:
     try:
-        with store.writing() as connection:
+        with store.creating() as connection:
             if store.database.table_exists(connection, tables.metadata_table.name):
                 return
             store.database.prepare_new(connection)
@@ -204,7 +233,7 @@ def _create_lake(store: Store, data_path: str) -> None:
             _insert_first_rows(store, connection, data_path)
     except DBAPIError as error:
         # Somebody else created the same lake in the same moment.
-        with store.reading() as connection:
+        with store.connected() as connection:
             if store.database.table_exists(connection, tables.metadata_table.name):
                 return
         raise store.translated(error) from error
@@ -215,7 +244,7 @@ def _insert_first_rows(store: Store, connection: Connection, data_path: str) -> 
     now = store.database.now(connection)
     changes = format_changes([Change(ChangeKind.CREATED_SCHEMA, "main")])
     settings = {
-        "version": tables.FORMAT_VERSION,
+        "version": WRITTEN.version,
         "created_by": _CREATED_BY,
         "data_path": data_path,
         "encrypted": "false",
@@ -247,11 +276,11 @@ def _insert_first_rows(store: Store, connection: Connection, data_path: str) -> 
 
 def _read_facts(store: Store, given: str | None, override: bool) -> LakeFacts:
     m = tables.metadata_table.c
-    with store.reading() as connection:
+    with store.connected() as connection:
         rows = connection.execute(select(m.key, m.value).where(m.scope.is_(None))).all()
         lake_id = connection.execute(_LAKE_ID).scalar()
     settings = {row.key: row.value for row in rows}
-    _check_version(store, settings.get("version"))
+    store.format = format_of(settings.get("version"), store.database.describe())
     stored = settings.get("data_path")
     if stored is None:
         raise CatalogDamagedError(
@@ -271,16 +300,6 @@ def _read_facts(store: Store, given: str | None, override: bool) -> LakeFacts:
         )
     path = given if given is not None and override else stored
     return LakeFacts(complete_data_path(path), settings.get("encrypted") == "true", lake_id)
-
-
-def _check_version(store: Store, version: str | None) -> None:
-    if version != tables.FORMAT_VERSION:
-        raise CatalogVersionError(
-            f"The catalog {store.database.describe()} has DuckLake version {version}, "
-            f"and only {tables.FORMAT_VERSION} is supported.",
-            hint="Attach it once with a DuckDB whose ducklake extension writes "
-            f"{tables.FORMAT_VERSION} and AUTOMATIC_MIGRATION, or upgrade dbt-ducklake.",
-        )
 
 
 def _allowed_path(path: str) -> str:

@@ -63,6 +63,10 @@ class Transaction(Definer):
         else:
             self.rollback()
 
+    def check_writable(self) -> None:
+        """Raise UnwritableVersionError if the lake was of a read-only version when last seen."""
+        self._store.check_writable()
+
     # --- the end ---
 
     @property

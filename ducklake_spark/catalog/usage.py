@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import datetime
 from collections import defaultdict
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
-from sqlalchemy import Connection, and_, case, func, literal, or_, select, union_all
+from sqlalchemy import ColumnElement, Connection, and_, case, func, literal, or_, select, union_all
+from sqlalchemy import Table as SqlTable
 
 from ducklake_spark.catalog.dialects import CatalogDatabase
 from ducklake_spark.catalog.files import inlined_delete_table
+from ducklake_spark.catalog.inlined import rows_table
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.names import QualifiedName
 
@@ -170,23 +170,22 @@ def _inlined(connection: Connection, database: CatalogDatabase, found: _Found) -
     """Rows and deletes that live in the catalog: a small query for each of their tables."""
     present = database.table_names(connection)
 
-    def count(name: str, *conditions: Callable[[Any], Any]) -> int:
-        stored = tables.inlined_table(name, "end_snapshot", "file_id")
-        wanted = [condition(stored.c) for condition in conditions]
-        query = select(func.count()).select_from(stored).where(*wanted)
+    def count(stored: SqlTable, condition: ColumnElement[bool]) -> int:
+        query = select(func.count()).select_from(stored).where(condition)
         counted: int = connection.execute(query).scalar_one()
         return counted
 
     i = tables.inlined_data_tables.c
     for row in connection.execute(select(i.table_id, i.table_name)).all():
         if row.table_id in found and row.table_name in present:
-            living = count(row.table_name, lambda c: c.end_snapshot.is_(None))
-            found[row.table_id].inlined_rows += living
+            rows = rows_table(connection, row.table_name)
+            found[row.table_id].inlined_rows += count(rows, rows.c.end_snapshot.is_(None))
     live = select(_f.data_file_id).where(_f.end_snapshot.is_(None))
     for table_id, table in found.items():
         name = inlined_delete_table(table_id)
         if name in present:
-            table.deleted_rows += count(name, lambda c: c.file_id.in_(live))
+            deletes = tables.inlined_table(name, "file_id")
+            table.deleted_rows += count(deletes, deletes.c.file_id.in_(live))
 
 
 _OLD_FILES = union_all(

@@ -1,7 +1,7 @@
 """The tables of a DuckLake 1.0 catalog, as SQLAlchemy Core describes them (FORMAT 1.1).
 
-Statements built on these always name their columns, so a column that a newer client added
-does no harm.
+Statements built on these always name their columns, so a column that a newer version added does no
+harm. Tables and columns that only version 1.1 has are at the end, and are never created.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
-FORMAT_VERSION = "1.0"
+from ducklake_spark.spec.formats import INLINED_COLUMNS
 
 metadata = MetaData()
 
@@ -129,6 +129,13 @@ def inlined_table(name: str, *columns: str) -> Table:
     a statement once for each table object.
     """
     return Table(name, MetaData(), *(_int(column) for column in columns))
+
+
+@lru_cache(maxsize=1000)
+def inlined_rows(name: str, leading: tuple[str, ...]) -> Table:
+    """A table of inlined rows with its leading columns, whose keys are the names of version 1.0."""
+    named = zip(INLINED_COLUMNS, leading, strict=True)
+    return Table(name, MetaData(), *(_int(stored, key=key) for key, stored in named))
 
 
 metadata_table = _table(

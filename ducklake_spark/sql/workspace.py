@@ -299,6 +299,7 @@ class Workspace:
         the operation leaves.
         """
         self._check_writable(lake)
+        self.lakes[lake].check_writable()
         work = self._open.get(lake) if self._open is not None else None
         if self._open is None or work is None:
             return run()
@@ -353,6 +354,7 @@ class Workspace:
             )
         is_first = lake not in self._open
         work = self._part_of(self._open, lake)
+        work.tx.check_writable()
         work.is_first = is_first
         tx, turn, files = work.tx, work.turn, work.files
         try:
@@ -372,6 +374,7 @@ class Workspace:
     def _on_its_own(self, lake: str) -> Iterator[Work]:
         work = Work(lake, self._transaction(lake, self.note))
         try:
+            work.tx.check_writable()
             yield work
         except BaseException:
             work.rollback()

@@ -51,6 +51,15 @@ class LakeAddress:
                 connection.commit()
             return [tuple(row) for row in rows]
 
+    def run(self, *statements: str) -> None:
+        """Change the catalog database in one transaction."""
+        with _database(self) as connection:
+            if self.kind != "postgres":  # psycopg begins by itself
+                connection.execute("BEGIN")
+            for statement in statements:
+                connection.execute(statement)
+            connection.commit()
+
     def tables(self) -> list[str]:
         """The catalog's tables."""
         query = (

@@ -64,6 +64,14 @@ class LakeState:
     rows: dict[tuple[str, str], list[tuple[int, Row]]] = field(default_factory=dict)
 
 
+def our_states(lake: LakeAddress) -> dict[int, LakeState]:
+    """Return what our client sees of a lake at every snapshot."""
+    with kept_open(lake), lake.open(read_only=True) as catalog:
+        commits = catalog.commits()
+        tables = {c.snapshot.id: _our_tables(catalog.at(c.snapshot)) for c in commits}
+        return {c.snapshot.id: _our_state(catalog, c, tables[c.snapshot.id]) for c in commits}
+
+
 def assert_read_alike(lake: LakeAddress) -> dict[int, LakeState]:
     """Our client and DuckDB see the same lake at every snapshot; returns what they see."""
     with kept_open(lake), lake.open(read_only=True) as catalog:

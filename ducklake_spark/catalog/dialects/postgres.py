@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from sqlalchemy import (
+    DDL,
     BigInteger,
     ColumnElement,
     Connection,
@@ -37,6 +38,7 @@ from ducklake_spark.catalog.dialects.protocol import (
 )
 from ducklake_spark.config import Secret
 from ducklake_spark.errors import CatalogUnavailableError, ConfigError, MissingExtraError
+from ducklake_spark.spec import tables
 
 try:
     import psycopg
@@ -63,6 +65,8 @@ _SECRETS = {
     "scram_client_key",
     "scram_server_key",
 }
+_LOCK = DDL("LOCK TABLE %(fullname)s IN ACCESS SHARE MODE")  # type: ignore[no-untyped-call]
+_HOLD_VERSION = _LOCK.against(tables.data_file)
 _DEFAULT_SCHEMA = "public"  # DuckDB's default, whatever the search path
 _MAX_NAME_BYTES = 63
 
@@ -128,6 +132,11 @@ class PostgresDatabase(CatalogDatabase):
             # The driver's own error holds all parameters, the password among them.
             harmless = type(error)(*error.args)
         raise harmless
+
+    def hold_version(self, connection: Connection) -> None:
+        # A migration alters this table, which the lock keeps it from. Taken before the snapshot of
+        # this transaction: after a migration, the version that it reads is the new one.
+        connection.execute(_HOLD_VERSION)
 
     def prepare_new(self, connection: Connection) -> None:
         if self.schema != _DEFAULT_SCHEMA:

@@ -159,6 +159,10 @@ class CatalogDatabase(ABC):
     def prepare_new(self, connection: Connection) -> None:  # noqa: B027 - most need nothing
         """Called before the catalog's tables are created."""
 
+    def hold_version(self, connection: Connection) -> None:  # noqa: B027 - one writer at a time
+        """Called first in a writing transaction: no other client may migrate the catalog from when
+        the transaction reads its version until it ends."""
+
     def writing(self) -> AbstractContextManager[object]:
         """Held around a writing transaction, to spare this process's threads the contention."""
         return nullcontext()

@@ -17,7 +17,7 @@ from ducklake_spark.catalog.faults.check import (
     newest_snapshot,
     of,
 )
-from ducklake_spark.catalog.inlined import columns_of_version, stored_names
+from ducklake_spark.catalog.inlined import columns_of_version, rows_table, stored_names
 from ducklake_spark.errors import CatalogDamagedError, InvalidDefinitionError
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.faults import Fault, Severity
@@ -71,7 +71,7 @@ def _shape(scope: Scope, row: Row[Any]) -> Iterator[Fault]:
 
 
 def _rows(scope: Scope, row: Row[Any]) -> Iterator[Fault]:
-    t = tables.inlined_table(row.table_name, "row_id", "begin_snapshot", "end_snapshot").c
+    t = rows_table(scope.connection, row.table_name).c
     owner = func.min(t.row_id * 0 + row.relation_id).label(RELATION)
     newest = newest_snapshot()
     beyond = or_(
