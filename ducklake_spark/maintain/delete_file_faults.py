@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from ducklake_spark.maintain.file_fault import UNREADABLE, FileFault, unreadable, wrong_size
 from ducklake_spark.spec.model import DataFile, DeleteFile
-from ducklake_spark.storage.delete_files import SNAPSHOT_COLUMN, read_delete_file
+from ducklake_spark.storage.delete_files import SNAPSHOT_COLUMN, file_size_of, read_delete_file
 from ducklake_spark.storage.footers import read_footer
 
 _SHAPES = ([pa.string(), pa.int64()], [pa.string(), pa.int64(), pa.int64()])
@@ -21,9 +21,11 @@ _DELETE_AGAIN = (
 
 def delete_file_faults(data: DataFile, delete: DeleteFile) -> list[FileFault]:
     """What is wrong with a delete file of a data file."""
-    if delete.encryption_key is not None or delete.format != "parquet":
+    if not delete.is_readable:
         return []  # the catalog's own check names these
     try:
+        if delete.format != "parquet":
+            return [*_size(delete, file_size_of(delete.path)), *_positions(data, delete)]
         footer = read_footer(delete.path)
         found = list(_sizes(delete, footer.file_size_bytes, footer.footer_size))
         if list(footer.schema.types) not in _SHAPES:
@@ -33,9 +35,13 @@ def delete_file_faults(data: DataFile, delete: DeleteFile) -> list[FileFault]:
         return [unreadable(delete.path, failure)]
 
 
-def _sizes(delete: DeleteFile, size: int, footer_size: int) -> Iterator[FileFault]:
+def _size(delete: DeleteFile, size: int) -> Iterator[FileFault]:
     if delete.file_size_bytes != size:
         yield wrong_size(delete.path, size, delete.file_size_bytes, "file")
+
+
+def _sizes(delete: DeleteFile, size: int, footer_size: int) -> Iterator[FileFault]:
+    yield from _size(delete, size)
     if delete.footer_size is not None and delete.footer_size != footer_size:
         yield wrong_size(delete.path, footer_size, delete.footer_size, "footer")
 

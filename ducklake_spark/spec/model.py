@@ -27,6 +27,7 @@ from ducklake_spark.spec.types import (
 )
 
 COMMENT = "comment"
+DELETE_FORMATS = ("parquet", "puffin")
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +294,7 @@ class NameMapping:
 
 @dataclass(frozen=True, slots=True)
 class DeleteFile:
-    """The rows of one data file that are gone, as a Parquet file of positions.
+    """The rows of one data file that are gone, as a Parquet file of positions or a deletion vector.
 
     Where it has a snapshot id per position, a reader at an earlier snapshot uses only the positions
     up to it; `partial_max` is the newest of these, if the catalog says so (FORMAT 1.9).
@@ -308,6 +309,11 @@ class DeleteFile:
     partial_max: int | None = None
     format: str = "parquet"
     encryption_key: str | None = None
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether this package can read the file: Parquet or a deletion vector, not encrypted."""
+        return self.format in DELETE_FORMATS and self.encryption_key is None
 
 
 @dataclass(frozen=True, slots=True)

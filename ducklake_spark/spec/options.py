@@ -142,7 +142,7 @@ _OPTIONS = {
     ),
     "write_deletion_vectors": _Option(
         _only_false,
-        "false: Spark cannot read tables with deletion vectors",
+        "false: with deletion vectors, DuckDB 1.5 loses the time of earlier deletes",
         "Whether DuckDB writes deletion vectors, which are experimental",
     ),
     "sort_on_insert": _Option(

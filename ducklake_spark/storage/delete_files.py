@@ -1,19 +1,24 @@
-"""Delete files: the positions of deleted rows as a Parquet file that DuckDB reads (FORMAT 1.9)."""
+"""Delete files: the positions of deleted rows as a Parquet file that DuckDB reads (FORMAT 1.9).
+
+Deletion vectors, which DuckDB writes if asked to, are read and never written.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ducklake_spark.errors import CatalogDamagedError, UnsupportedFeatureError
+from ducklake_spark.errors import CatalogDamagedError, StorageError, UnsupportedFeatureError
+from ducklake_spark.spec.deletion_vectors import read_vectors
 from ducklake_spark.spec.file_names import marked_uuid
 from ducklake_spark.spec.model import DataFile, DeleteFile, Table
 from ducklake_spark.spec.paths import StoredPath
-from ducklake_spark.storage.failures import reaching
+from ducklake_spark.storage.failures import DAMAGED, reaching
 from ducklake_spark.storage.filesystem import locate, make_parent
 from ducklake_spark.storage.footers import footer_size_of
 
@@ -107,13 +112,38 @@ def read_history(file: DeleteFile) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
 
 def read_delete_file(file: DeleteFile) -> pa.Table:
     """The positions of a delete file, with the snapshot of each where it has them."""
-    if file.format != "parquet" or file.encryption_key is not None:
+    if not file.is_readable:
         kind = "an encrypted file" if file.encryption_key is not None else f"a {file.format} file"
         raise UnsupportedFeatureError(
             f"The deletes in {file.path} are {kind}, which this package cannot read.",
             hint="Rewrite the table's data files with DuckDB (ducklake_rewrite_data_files).",
         )
-    return _read(file.path)
+    return _read(file.path) if file.format == "parquet" else _read_vectors(file.path)
+
+
+def file_size_of(path: str) -> int:
+    """Return the size of a file in bytes."""
+    with reaching(path):
+        file_system, inner = locate(path)
+        with file_system.open_input_file(inner) as stream:
+            size: int = stream.size()
+    return size
+
+
+def _read_vectors(path: str) -> pa.Table:
+    with reaching(path):
+        file_system, inner = locate(path)
+        with file_system.open_input_file(inner) as stream:
+            data = stream.read()
+    try:
+        vectors = read_vectors(data)
+    except ValueError as error:
+        raise StorageError(path, f"is damaged: {error}", hint=DAMAGED) from error
+    positions = pa.array(np.concatenate(list(vectors.values())))
+    snapshots = [pa.repeat(pa.scalar(s, pa.int64()), len(found)) for s, found in vectors.items()]
+    if None in vectors:
+        return pa.table({"pos": positions})
+    return pa.table({"pos": positions, SNAPSHOT_COLUMN: pa.chunked_array(snapshots)})
 
 
 def _read(path: str) -> pa.Table:

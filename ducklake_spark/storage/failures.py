@@ -11,7 +11,7 @@ from ducklake_spark.errors import StorageError
 
 _BACKUP = "Bring it back from a backup; ducklake_verify tells what else is missing."
 _RIGHTS = "Ask for the right to that, or check the credentials of the store."
-_DAMAGED = "If the store is well, the file is damaged: bring it back from a backup."
+DAMAGED = "If the store is well, the file is damaged: bring it back from a backup."
 _STORE = "Check that the store can be reached, and its settings; then try again."
 
 
@@ -40,4 +40,4 @@ def files_of(relation: object) -> Iterator[None]:
 def _hint(error: Exception) -> str:
     if isinstance(error, PermissionError):
         return _RIGHTS
-    return _STORE if isinstance(error, OSError) else _DAMAGED
+    return _STORE if isinstance(error, OSError) else DAMAGED

@@ -311,7 +311,7 @@ DELETES = [
         ORDERS,
         "UPDATE ducklake_delete_file SET file_size_bytes = NULL",
     ),
-    _warning("unsupported-file", ORDERS, "UPDATE ducklake_delete_file SET format = 'puffin'"),
+    _warning("unsupported-file", ORDERS, "UPDATE ducklake_delete_file SET format = 'orc'"),
     _error(
         "inlined-delete-of-nothing",
         EVENTS,

@@ -20,6 +20,7 @@ from ducklake_spark.catalog.faults.check import (
 from ducklake_spark.catalog.files import inlined_delete_table
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.faults import Fault
+from ducklake_spark.spec.model import DELETE_FORMATS
 
 _d, _f = tables.delete_file.c, tables.data_file.c
 _WITH_DATA = tables.delete_file.join(tables.data_file, _f.data_file_id == _d.data_file_id)
@@ -131,10 +132,10 @@ FINDERS: tuple[Finder, ...] = (
     warning(
         "unsupported-file",
         select(of(_d.table_id), tables.delete_file).where(
-            or_(_d.encryption_key.is_not(None), func.lower(_d.format) != "parquet")
+            or_(_d.encryption_key.is_not(None), _d.format.not_in(DELETE_FORMATS))
         ),
-        "Delete file {delete_file_id} ({path}) is encrypted, or is no Parquet file ({format}): "
-        "this package cannot read it.",
+        "Delete file {delete_file_id} ({path}) is encrypted, or its format is not supported "
+        "({format}): this package cannot read it.",
         "Rewrite the table's data files with DuckDB (ducklake_rewrite_data_files).",
     ),
     inlined_deletes,

@@ -8,6 +8,7 @@ from sqlalchemy import Table, func, select
 
 from ducklake_spark.catalog.faults.check import FROM_A_BACKUP, LAKE, Finder, Scope
 from ducklake_spark.catalog.options import FACTS
+from ducklake_spark.catalog.versions import current_format
 from ducklake_spark.errors import ConfigError
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.faults import Fault, Severity
@@ -80,6 +81,8 @@ def options(scope: Scope) -> Iterator[Fault]:
             problem = f"The option {row.key} has the scope {row.scope!r}: DuckDB cannot attach."
             advice = "Delete its row from ducklake_metadata."
             yield Fault(Severity.ERROR, "option-scope", relation, problem, advice)
+        elif not current_format(scope.connection).is_writable:
+            continue  # its options may be others, and cannot be set from here
         elif row.key not in OPTION_NAMES:
             problem = f"There is no option {row.key!r}; nobody heeds its value {row.value!r}."
             advice = "Remove it, or upgrade: it may be one of a newer version."
