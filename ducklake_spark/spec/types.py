@@ -58,6 +58,7 @@ _ALIASES = {
 SIGNED = ("int8", "int16", "int32", "int64")
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float32", "float64")
+INTEGERS = (*SIGNED, *UNSIGNED, "int128", "uint128")
 MAX_DECIMAL_PRECISION = 38
 
 

@@ -8,11 +8,9 @@ from contextlib import contextmanager
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
 from ducklake_spark.errors import InvalidDefinitionError, NotFoundError
 from ducklake_spark.files import truncate
-from ducklake_spark.scan import shown_type
 from ducklake_spark.spec.model import Column, Table
 from ducklake_spark.spec.names import fold
 from ducklake_spark.spec.predicates import AllOf, Predicate
@@ -105,23 +103,10 @@ def _rows(scope: Scope, table: Table, wanted: Insert, lake: str) -> DataFrame:
                 f"are to be filled: {', '.join(names)}."
             )
         frame = frame.toDF(*names)
-    if Cursor(wanted.query).sees("VALUES"):
-        frame = _read_literals(frame, table)
     for name, value in given.items():
         frame = frame.withColumn(table.column(quoted(name)).name, F.expr(value))
     computed = computed_defaults(scope, table, frame.columns, lake)
     return frame.withColumns(computed) if computed else frame  # Connect takes no empty one
-
-
-def _read_literals(frame: DataFrame, table: Table) -> DataFrame:
-    """Texts among VALUES as what the columns hold, for '2024-01-01' is how people write a date."""
-    columns = {fold(column.name): column for column in table.columns}
-    for field in frame.schema.fields:
-        column = columns.get(fold(field.name))
-        if column is not None and isinstance(field.dataType, T.StringType):
-            value = F.col(quoted(field.name)).cast(shown_type(column))
-            frame = frame.withColumn(field.name, value)
-    return frame
 
 
 def _replaced(

@@ -28,6 +28,8 @@ _PLAN = re.compile(
     r";?\n(?:'|\+- |Project |Filter |Aggregate |Join |:- ).*|(?<=SQLSTATE: .{5});\n.*", re.DOTALL
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?]) +(?=[A-Z])")
+# The message of raise_error(), which names the value and the column of a failed write.
+_RAISED = re.compile(r"\[USER_RAISED_EXCEPTION\] (.*?) SQLSTATE: P0001", re.DOTALL)
 _FRAMES = re.compile(r"\n\s*at [\w.$]+\(.*", re.DOTALL)
 
 
@@ -41,6 +43,7 @@ def query_error(error: Exception, query: Spliced | None = None, statement: str =
     for noise in (_CALL, _AWAITED, _JVM, _FRAMES, _PLAN, _OURS):
         text = noise.sub("", text)
     text = "\n".join(map(_possible, text.split("\n")))
+    text = _RAISED.sub(r"\1", text)
     place = _PLACE.search(text)
     if query is None or place is None:
         return QueryError(shown_names(text).strip())

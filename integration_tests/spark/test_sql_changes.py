@@ -106,11 +106,12 @@ def test_replace_only_takes_subqueries(on: SqlLake, test: str) -> None:
 
 
 def test_replace_only_judges_rows_as_they_are_stored(on: SqlLake) -> None:
-    statement = "INSERT INTO t BY NAME REPLACE ONLY WHERE n IS NULL AND id > 3 SELECT 3.7 AS id"
-    assert on.run(statement).rows_left_out == 1  # 3.7 is stored as 3
-    statement = "INSERT INTO t BY NAME REPLACE ONLY WHERE n IS NULL AND id > 3 SELECT 4.7 AS id"
+    statement = (
+        "INSERT INTO t BY NAME REPLACE ONLY WHERE n IS NULL AND length(id) = {} SELECT ' 4' AS id"
+    )
+    assert on.run(statement.format(2)).rows_left_out == 1  # ' 4' is stored as 4
     for _ in range(2):
-        assert on.run(statement).rows_inserted == 1
+        assert on.run(statement.format(1)).rows_inserted == 1
     assert on.rows("SELECT count(*) FROM t WHERE id = 4") == [(1,)]
 
 
