@@ -124,10 +124,12 @@ def _apply(
     found = several[0].rows
     moves = found.where(F.col(PLACE).isNotNull()).select(PLACE, ACTION).toArrow()
     places = moves[PLACE]
-    if len(pc.unique(places)) < len(places):
-        twice = len(places) - len(pc.unique(places))
+    matches = pc.value_counts(places).field("counts")
+    if repeated := pc.sum(pc.greater(matches, 1)).as_py():
+        affected = "1 row" if repeated == 1 else f"{repeated} rows"
         raise InvalidDefinitionError(
-            f"{twice} rows of {table.name} are matched by more than one row of the source.",
+            f"Several rows of the source match the same row of {table.name}: this is the case for "
+            f"{affected} of the table.",
             hint="Make the source unique by the columns it is joined on.",
         )
     with discarded_on_error(tx) as staged:

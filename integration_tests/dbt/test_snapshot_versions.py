@@ -57,6 +57,16 @@ _SNAPSHOTS: dict[str, tuple[Any, str, tuple[str, str, str]]] = {
             for last in "abb"
         ),
     ),
+    "once_twice": (
+        "id",
+        _CHECK,
+        (f"{_row(1, 'a')} union all {_row(1, 'z')}", _row(1, "b"), f"{_row(1, 'c')}, 7 as `new`"),
+    ),
+    "numbered": (
+        "id",
+        f"{_CHECK}, hard_deletes='invalidate'",
+        tuple(f"{_row(1, v)}, 5 as dbt_row_number, 6 as Dbt_Row_Number_" for v in "abb"),
+    ),
     "untyped": (
         "id",
         "strategy='check', check_cols=['d']",
@@ -110,6 +120,14 @@ class TestVersions:
         columns = "coalesce(id, '-'), coalesce(k, '-'), v"
         found = self.versions(project, "similar_keys where dbt_valid_to is null", columns)
         assert found == ["- x a", "- x a", "a b|c a", "a|b c b", "n  a", "n - a"]
+
+    def test_versions_of_a_key_that_was_there_twice_end_together(self, project: Any) -> None:
+        found = self.versions(project, "once_twice", f"v, {_IS_CURRENT}")
+        assert found == ["a then", *["b then"] * 2, *["c now"] * 2, "z then"]
+
+    def test_a_source_may_number_its_rows(self, project: Any) -> None:
+        columns = f"v, dbt_row_number, dbt_row_number_, {_IS_CURRENT}"
+        assert self.versions(project, "numbered", columns) == ["a 5 6 then", "b 5 6 now"]
 
     def test_null_without_a_type_is_of_the_columns_type(self, project: Any) -> None:
         found = self.versions(project, "untyped", "coalesce(cast(d as string), '-')")

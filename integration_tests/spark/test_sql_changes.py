@@ -348,8 +348,8 @@ def test_with_before_a_change(on: SqlLake, statement: str, rows: Rows) -> None:
          "lacks 'v', 'n'"),
         ("MERGE INTO t USING (SELECT 1 AS id) s ON t.id = s.id WHEN NOT MATCHED THEN "
          "INSERT (id, v) VALUES (1)", "2 columns and gives 1"),
-        ("MERGE INTO t USING (SELECT 1 AS id UNION ALL SELECT 1) s ON t.id = s.id "
-         "WHEN MATCHED THEN UPDATE SET v = 'x'", "(?i)more than one|several|twice"),
+        ("MERGE INTO t USING (SELECT 1 AS id FROM range(3)) s ON t.id = s.id "
+         "WHEN MATCHED THEN UPDATE SET v = 'x'", "Several rows .* match .* for 1 row of"),
         ("MERGE WITH SCHEMA EVOLUTION INTO t USING s ON true WHEN MATCHED THEN DELETE", "ALTER"),
         ("TRUNCATE t", "TABLE"),
         ("WITH c AS (SELECT 1 AS n) DELETE FROM t WHERE id IN (SELECT nope FROM c)", "nope"),

@@ -116,6 +116,9 @@ def _case(seed: int) -> SnapshotCase:
     for _ in range(STEPS):
         _step(choose, keys, there, left)
         case.steps.append([(key, row.copy()) for key, row in there.items()])
+    if case.steps[0] and choose.random() < 0.3:  # the source once had a key twice
+        key, row = case.steps[0][0]
+        case.steps[0].append((key, row.copy()))
     if choose.random() < 0.2:
         case.column_since = choose.randrange(1, STEPS)
     return case

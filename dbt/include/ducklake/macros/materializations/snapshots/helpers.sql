@@ -9,7 +9,7 @@
 
 {#- The columns that dbt adds to the changed rows, and that the snapshot table does not have. -#}
 {% macro ducklake__snapshot_helper_columns(unique_key) -%}
-  {%- set helpers = ['dbt_change_type', 'dbt_unique_key', 'dbt_row_number'] -%}
+  {%- set helpers = ['dbt_change_type', 'dbt_unique_key'] -%}
   {%- if unique_key is not string -%}
     {%- for _ in unique_key -%}
       {% do helpers.append('dbt_unique_key_' ~ loop.index) %}

@@ -84,7 +84,7 @@
   {%- set names = insert_cols | join(', ') -%}
   {%- set valid_to = 'DBT_INTERNAL_DEST.' ~ columns.dbt_valid_to %}
   merge into {{ target.render() }} as DBT_INTERNAL_DEST
-  using {{ ducklake__snapshot_source(source, columns) }} as DBT_INTERNAL_SOURCE
+  using {{ ducklake__snapshot_source(source, columns, insert_cols) }} as DBT_INTERNAL_SOURCE
   on DBT_INTERNAL_SOURCE.{{ columns.dbt_scd_id }} = DBT_INTERNAL_DEST.{{ columns.dbt_scd_id }}
     and DBT_INTERNAL_SOURCE.dbt_change_type in ('update', 'delete')
     {%- if config.get('dbt_valid_to_current') %}
@@ -100,20 +100,22 @@
 
 
 {#-
-  The changed rows, with one row per version to delete. Source rows with a NULL key may have several
-  current versions with one ID, and all of these end at once.
+  Return a query of the changed rows with one row for each version to close. Several current versions
+  have the same ID if the source ever had several rows of a key, and dbt joins the source to each of them.
+  All these versions end at once, at the earliest time.
 -#}
-{% macro ducklake__snapshot_source(source, columns) -%}
-  {%- if adapter.get_hard_deletes_behavior(config) == 'ignore' -%}
-    {{ source.render() }}
-  {%- else -%}
+{% macro ducklake__snapshot_source(source, columns, insert_cols) -%}
+  {%- set names = insert_cols | map('replace', '`', '') | map('lower') | list -%}
+  {%- set number = namespace(name='dbt_row_number') -%}
+  {%- for _ in names if number.name in names -%}
+    {%- set number.name = number.name ~ '_' -%}
+  {%- endfor -%}
   (
-    select * from (
+    select * except ({{ number.name }}) from (
       select *, row_number() over (
-        partition by dbt_change_type, {{ columns.dbt_scd_id }} order by dbt_change_type
-      ) as dbt_row_number
+        partition by dbt_change_type, {{ columns.dbt_scd_id }} order by {{ columns.dbt_valid_to }}
+      ) as {{ number.name }}
       from {{ source.render() }}
-    ) where dbt_change_type <> 'delete' or dbt_row_number = 1
+    ) where dbt_change_type = 'insert' or {{ number.name }} = 1
   )
-  {%- endif -%}
 {%- endmacro %}
