@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -160,12 +160,20 @@ class LocalReader:
 
         Its own are never left out for a predicate.
         """
-        local = self.changes.seen(table)
         committed: list[DataFile] = []
         if table.id >= 0:
             committed = self.base.files(table, predicate=predicate, stats_of=stats_of)
-            for file in committed:
-                self._shown_files[table.id].setdefault(file.id, file)
+        return self._as_changed(table, committed)
+
+    def recorded_files(self, table: Table) -> list[DataFile]:
+        """Return what is recorded of the table's data files, to report and not to open them."""
+        return self._as_changed(table, self.base.recorded_files(table) if table.id >= 0 else [])
+
+    def _as_changed(self, table: Table, committed: Sequence[DataFile]) -> list[DataFile]:
+        """Apply the transaction's changes to the committed files of a table."""
+        local = self.changes.seen(table)
+        for file in committed:
+            self._shown_files[table.id].setdefault(file.id, file)
         kept = [
             self._with_delete(file, table, local.deletes.get(file.id))
             for file in committed

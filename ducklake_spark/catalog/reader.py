@@ -62,6 +62,7 @@ class LakeReader(Protocol):
     def files(
         self, table: Table, *, predicate: Predicate | None = None, stats_of: Collection[int] = ()
     ) -> list[DataFile]: ...
+    def recorded_files(self, table: Table) -> list[DataFile]: ...
     def inlined_rows(self, table: Table) -> list[InlinedRow]: ...
     def mappings(self, table: Table) -> Mapping[int, NameMapping]: ...
     def column_births(self, table: Table) -> Mapping[int, int]: ...
@@ -217,24 +218,43 @@ class SnapshotReader:
     def files(
         self, table: Table, *, predicate: Predicate | None = None, stats_of: Collection[int] = ()
     ) -> list[DataFile]:
-        """The table's data files, less those that statistics rule out for the predicate."""
+        """The table's data files, less those that statistics rule out for the predicate.
+
+        Raise PathOutsideLakeError if the catalog names a file where no file of the lake may be.
+        """
 
         def read(connection: Connection) -> list[DataFile]:
-            # A flush moves rows from the catalog to files, for old snapshots as well: who asks
-            # for one and then for the other must not miss them.
-            self._read_inlined(connection, table)
-            found = read_files(
-                connection,
-                self._store.database,
-                self._snapshot.id,
-                table,
-                predicate=predicate,
-                stats_of=stats_of,
-            )
+            found = self._read_files(connection, table, predicate, stats_of)
             self._check_paths(table, found)
             return found
 
         return self._ask(read)
+
+    def recorded_files(self, table: Table) -> list[DataFile]:
+        """Return what the catalog records of the table's data files, wherever they are.
+
+        Only for reports and for operations of the catalog alone: use `files` to open files.
+        """
+        return self._ask(lambda connection: self._read_files(connection, table))
+
+    def _read_files(
+        self,
+        connection: Connection,
+        table: Table,
+        predicate: Predicate | None = None,
+        stats_of: Collection[int] = (),
+    ) -> list[DataFile]:
+        # A flush moves rows from the catalog to files, for old snapshots as well: who asks
+        # for one and then for the other must not miss them.
+        self._read_inlined(connection, table)
+        return read_files(
+            connection,
+            self._store.database,
+            self._snapshot.id,
+            table,
+            predicate=predicate,
+            stats_of=stats_of,
+        )
 
     def _check_paths(self, table: Table, files: Iterable[DataFile]) -> None:
         """Raise if the catalog names a file where no file of the lake may be."""

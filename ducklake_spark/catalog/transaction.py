@@ -234,7 +234,7 @@ class Transaction(Definer):
     def truncate(self, table: Name) -> None:
         """Delete all rows of a table; adding files afterwards overwrites it."""
         target = self.table(table)
-        self.end_files(table, [file.id for file in self.files(target)])
+        self.end_files(table, [file.id for file in self.recorded_files(target)])
         self.delete_inlined(table, [row.row_id for row in self.inlined_rows(target)])
 
     def _committed_files(self, table: Table, wanted: Collection[int]) -> dict[int, DataFile]:

@@ -25,7 +25,10 @@ _THREADS = 8
 def truncate(tx: Transaction, name: Name) -> None:
     """Delete all rows of a table; adding files afterwards overwrites it."""
     table = tx.table(name)
-    end_files(tx, table, tx.files(table))
+    files = tx.recorded_files(table)
+    if any(file.inlined_deletes for file in files):
+        files = tx.files(table)  # these files are opened: check their paths
+    end_files(tx, table, files)
     tx.delete_inlined(table.name, [row.row_id for row in tx.inlined_rows(table)])
 
 

@@ -62,7 +62,7 @@ def table_info(
     """The tables of the lake, of a schema, or one of them."""
     found = []
     for table in tables_of(reader, table_name, schema):
-        files = reader.files(table)
+        files = reader.recorded_files(table)
         deletes = [file.delete_file for file in files if file.delete_file]
         found.append(
             TableInfo(
@@ -114,4 +114,5 @@ class FileRow:
 
 def list_files(reader: LakeReader, *, table_name: str, schema: str | None = None) -> list[FileRow]:
     """The data files of a table."""
-    return [FileRow.of(file) for file in reader.files(reader.table(named(table_name, schema)))]
+    table = reader.table(named(table_name, schema))
+    return [FileRow.of(file) for file in reader.recorded_files(table)]

@@ -171,7 +171,7 @@ def _overwritten(
 
 def _row_count(work: Work, table: Table) -> int:
     """The rows of a table by the catalog's own count."""
-    in_files = sum(file.live_rows for file in work.tx.files(table))
+    in_files = sum(file.live_rows for file in work.tx.recorded_files(table))
     return in_files + len(work.tx.inlined_rows(table))
 
 

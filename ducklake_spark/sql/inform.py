@@ -125,7 +125,7 @@ def _partitions(scope: Scope, reader: LakeReader, table: Table) -> DataFrame:
     keys = [key_text(key.transform, columns[key.column_id]) for key in table.partition_fields]
     rows = {
         tuple(file.partition_values)
-        for file in reader.files(table)
+        for file in reader.recorded_files(table)
         if len(file.partition_values) == len(keys)
     }
     shown = [
@@ -204,7 +204,7 @@ def _table_facts(reader: LakeReader, to: Relation) -> dict[str, str]:
     table = reader.table(to.name)
     columns = {column.id: column.name for column in table.columns}
     keys = [key_text(key.transform, columns[key.column_id]) for key in table.partition_fields]
-    files = reader.files(table)
+    files = reader.recorded_files(table)
     return {
         "Type": "table",
         "Provider": "ducklake",

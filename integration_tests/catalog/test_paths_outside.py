@@ -11,10 +11,10 @@ import pytest
 
 from ducklake_spark.catalog import Catalog
 from ducklake_spark.errors import ConfigError, PathOutsideLakeError
-from ducklake_spark.files import add_data_files
-from ducklake_spark.maintain import verify
+from ducklake_spark.files import add_data_files, truncate
+from ducklake_spark.maintain import list_files, table_info, verify
 from support.lakes import LakeAddress
-from support.oracle import duck_runs
+from support.oracle import Oracle, duck_runs
 
 MakeLake = Callable[[str], LakeAddress]
 OUTSIDE = [
@@ -74,6 +74,21 @@ def test_files_outside_are_not_read(lake: LakeAddress, table: str) -> None:
             with catalog.transaction() as tx, pytest.raises(PathOutsideLakeError):
                 tx.files(tx.table("s.t"))
             assert "path-not-allowed" in {fault.fault for fault in verify(catalog)}
+
+
+def test_files_outside_are_reported_and_truncated(lake: LakeAddress) -> None:
+    duck_runs(lake, "CREATE TABLE other AS SELECT 1 AS id")
+    _set_path(lake, "ducklake_data_file", "/elsewhere/a.parquet", False)
+    with _open(lake) as catalog:
+        reader = catalog.at()
+        assert [row.file_count for row in table_info(reader)] == [1, 2]
+        paths = [row.data_file for row in list_files(reader, table_name="other", schema="main")]
+        assert paths == ["/elsewhere/a.parquet"]
+        with catalog.transaction() as tx:
+            truncate(tx, "other")
+        assert catalog.at().files(catalog.at().table("other")) == []
+    with Oracle(lake) as duck:
+        assert duck.rows("FROM other") == []
 
 
 @pytest.mark.parametrize("table", ["ducklake_table", "ducklake_schema"])

@@ -131,7 +131,7 @@ def _columns_of_view(adapter: DuckLakeAdapter, view: BaseRelation) -> list[DuckL
 def _stats(
     reader: LakeReader, table: Table, changes: Sequence[datetime.datetime]
 ) -> dict[str, StatsItem]:
-    files = reader.files(table)
+    files = reader.recorded_files(table)
     values: dict[str, Any] = {
         "row_count": sum(f.live_rows for f in files) + len(reader.inlined_rows(table)),
         "bytes": sum(f.file_size_bytes for f in files),
