@@ -13,10 +13,11 @@ import re
 import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
-from sqlglot.errors import UnsupportedError
 from sqlglot.tokenizer_core import TokenType
 
 from ducklake_spark.spec.names import quote
+from ducklake_spark.sql.from_duckdb_values import no_form as _no_form
+from ducklake_spark.sql.from_duckdb_values import translate_blobs
 from ducklake_spark.sql.splice import Edit, spliced
 
 _MARKER = "DUCKLAKE_CATALOG"
@@ -252,11 +253,7 @@ def _ascends(series: exp.GenerateSeries) -> bool:
     return int(start.name) <= int(end.name) - bool(series.args.get("is_end_exclusive"))
 
 
-def _no_form(what: str) -> UnsupportedError:
-    return UnsupportedError(f"Spark has no {what}, or means something else by it")
-
-
 _REWRITES = (
     _qualified_calls, _lambdas, _counts, _order_by_all, _intervals, _elements,
-    _week_days, _moments, _texts, _numbers, _lists,
+    _week_days, _moments, _texts, _numbers, _lists, translate_blobs,
 )  # fmt: skip

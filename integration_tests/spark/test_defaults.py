@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ducklake_spark.errors import DuckLakeError, UntrustedSqlError
+from ducklake_spark.errors import DuckLakeError, InvalidDefinitionError, UntrustedSqlError
 from ducklake_spark.scan import read_table
 from ducklake_spark.session import Session
 from ducklake_spark.write import append
@@ -86,6 +86,7 @@ NEW = (
     "j JSON DEFAULT '{\"a\": 1}'",
     "ed DATE DEFAULT DATE '2024-01-15'",
     "ei INTEGER DEFAULT (length('four') + 1)",
+    "eb BLOB DEFAULT '\\xAB\\x00z'::BLOB",
 )
 
 
@@ -126,6 +127,13 @@ def test_a_default_that_spark_cannot_compute_is_told(on: SqlLake, statement: str
     ):
         on.run(statement)
     on.run("INSERT INTO t VALUES (1, 'given')")
+
+
+def test_a_default_that_casts_computed_text_to_blob_is_rejected(on: SqlLake) -> None:
+    on.duck_runs("CREATE TABLE t (i INTEGER, b BLOB DEFAULT (('\\xA' || 'B')::BLOB))")
+    with pytest.raises(InvalidDefinitionError, match=r"column 'b' of main\.t.*cast to BLOB"):
+        on.run("INSERT INTO t (i) VALUES (1)")
+    on.run("INSERT INTO t VALUES (1, X'00')")
 
 
 def test_a_computed_default_means_the_same_in_duckdb(on: SqlLake) -> None:

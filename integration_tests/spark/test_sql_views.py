@@ -163,6 +163,7 @@ def test_unqualified_names_of_a_view_are_those_of_its_schema(on: SqlLake) -> Non
          "WHERE id = 4", [(date(2024, 1, 7), date(2023, 12, 5), "04:00")]),
         ("SELECT xs[1] AS a, xs[-1] AS b, xs[7] AS c, xs[id::INT] AS d FROM t WHERE id = 2",
          [(2, 3, None, 3)]),
+        ("SELECT '\\xAB\\x00z'::BLOB AS b WHERE '\\x41'::BLOB = 'A'::BLOB", [(b"\xab\x00z",)]),
     ],
 )  # fmt: skip
 def test_duckdbs_are_read_by_spark(
@@ -219,6 +220,8 @@ def test_lists_of_rows_hold_nulls(on: SqlLake) -> None:
         "left(g, -1)",
         "hash(id)",
         "('{\"a\": \"x\"}'::JSON -> 'a')",
+        "g::BLOB",
+        "TRY_CAST('\\xZZ' AS BLOB)",
     ],
 )
 def test_what_has_no_form_in_spark_is_refused(on: SqlLake, expression: str) -> None:
