@@ -28,7 +28,6 @@ from dbt.tests.adapter.dbt_show.test_dbt_show import (
 from dbt.tests.adapter.empty.test_empty import (
     BaseTestEmpty,
     BaseTestEmptyInlineSourceRef,
-    BaseTestEmptySeedFlag,
     MetadataWithEmptyFlag,
 )
 from dbt.tests.adapter.ephemeral.test_ephemeral import (
@@ -106,11 +105,6 @@ class TestEmpty(BaseTestEmpty):
 
 
 class TestEmptyInlineSourceRef(BaseTestEmptyInlineSourceRef):
-    pass
-
-
-@pytest.mark.skip("seeds have the flag --empty from dbt 1.12 on")
-class TestEmptySeedFlag(BaseTestEmptySeedFlag):
     pass
 
 

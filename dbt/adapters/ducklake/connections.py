@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
     from ducklake_spark.catalog import CommitNote
 
+# The connection of `dbt run-operation --sql`. dbt 1.12 begins its transaction and never commits it.
+_SQL_OPERATION = "inline_query"
+
 
 @dataclass
 class DuckLakeAdapterResponse(AdapterResponse):
@@ -90,6 +93,8 @@ class DuckLakeConnectionManager(SQLConnectionManager):
             if fetch:
                 return response, self.get_result_from_cursor(cursor, limit)
             cursor.run_unfetched()
+        if auto_begin and self.get_thread_connection().name == _SQL_OPERATION:
+            self.commit()
         return response, empty_table()  # type: ignore[no-untyped-call]
 
     def cancel(self, connection: Connection) -> None:

@@ -1,8 +1,21 @@
 {#- A function is kept by the lake: Spark runs it in later runs too, and DuckDB as a macro. -#}
 {% macro ducklake__scalar_function_sql(target_relation) -%}
+  {%- if model.get('overloads') -%}
+    {% do ducklake__reject_overloads(target_relation) %}
+  {%- endif %}
   CREATE OR REPLACE FUNCTION {{ target_relation.render() }} ({{ formatted_scalar_function_args_sql() | trim }})
   RETURNS {{ model.returns.data_type }} {{ scalar_function_volatility_sql() | trim }}
   RETURN {{ model.compiled_code }}
+{%- endmacro %}
+
+
+{#- dbt 1.12 runs the materialization once per overload, and each would replace the one before. -#}
+{% macro ducklake__reject_overloads(target_relation) -%}
+  {% do exceptions.raise_compiler_error(
+    "Cannot create the function " ~ target_relation.render() ~ ": overloads are not supported. "
+    ~ "Spark resolves a function by its name alone. Define each of "
+    ~ (model.overloads | map(attribute='defined_in') | join(', ')) ~ " as a function of its own."
+  ) %}
 {%- endmacro %}
 
 
