@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import logging
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
@@ -55,6 +56,7 @@ from ducklake_spark.sql.views import SPARK_TEXT, portable
 from ducklake_spark.sql.workspace import Relation, Work
 from ducklake_spark.write import append
 
+_log = logging.getLogger(__name__)
 _WITH_DUCKDB = (
     "Use a type that Spark can write, such as timestamp or string, or define it with DuckDB and "
     "write to the table with DuckDB only."
@@ -210,6 +212,13 @@ def create_view(scope: Scope, work: Work, to: Relation, wanted: CreateView) -> O
         )
     text = scope.qualified(wanted.query, to).strip()
     stored, dialect = portable(text, to.lake, str(to), columns_for(scope, to.lake), frame.columns)
+    if scope.sparks_own and dialect == "duckdb":
+        _log.warning(
+            "DuckDB will not be able to use the view %s, because it reads %s, which is in Spark's "
+            "SQL only.",
+            to,
+            ", ".join(map(str, scope.sparks_own)),
+        )
     tags = {SPARK_TEXT: text} | ({"comment": wanted.comment} if wanted.comment else {})
     tags |= {f"comment.{name}": comment for name, comment in wanted.columns if comment}
     tx.create_view(

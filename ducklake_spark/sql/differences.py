@@ -16,7 +16,7 @@ DIFFERENT: dict[str, str] = {
     for name in ("Aliases", "Elt", "Inline", "Nanvl", "Overlay", "PosexplodeOuter", "Rint", "Stack",
                  "StrToMap", "SubstringIndex", "WidthBucket", "SafeAdd", "SafeSubtract",
                  "SafeMultiply", "Negative", "Shuffle", "Getbit", "RegexpSubstr", "Sec", "Any",
-                 "LastValue", "ParseJSON", "CurrentTimezone", "Randn", "Randstr",
+                 "ParseJSON", "CurrentTimezone", "Randn", "Randstr",
                  "BitmapConstructAgg", "Csc")
 } | {
     "approxdistinct": _ROUGH,
@@ -63,8 +63,8 @@ COMPARED = frozenset(
     dayname dayofmonth dayofweek dayofyear decode decodecase degrees denserank encode endswith
     equalnull exists exp explode explodeouter extract factorial first firstvalue flatten floor
     format frombase64 generateseries greatest groupconcat grouping groupingid hex hour if initcap
-    isnan jsonextractscalar jsonkeys lag last lastday lead least left length levenshtein ln
-    localtimestamp log logicaland logicalor lower map mapcontainskey mapfromentries mapkeys max
+    isnan jsonextractscalar jsonkeys lag last lastday lastvalue lead least left length levenshtein
+    ln localtimestamp log logicaland logicalor lower map mapcontainskey mapfromentries mapkeys max
     md5 median min minute mode month monthname monthsbetween nextday nthvalue ntile nullif nvl2 or
     pad percentilecont percentiledisc percentrank pi posexplode pow quantile quarter radians rand
     rank reduce regexpcount regexpextract regexpextractall regexpinstr regexplike regexpreplace

@@ -126,6 +126,9 @@ def _known_calls(tree: exp.Expr) -> None:
     for first in found(tree, exp.FirstValue, exp.AnyValue):
         if not isinstance(first.parent, exp.IgnoreNulls | exp.Window):
             replace(first, exp.First(this=first.this))
+    for last in found(tree, exp.LastValue):
+        if not isinstance(last.parent, exp.IgnoreNulls | exp.Window):
+            replace(last, exp.Last(this=last.this))
     for most in found(tree, exp.ArgMax, exp.ArgMin):
         if most.args.get("count") is not None:
             raise UnsupportedError("It finds one that is the most, not several.")

@@ -76,6 +76,8 @@ class Scope:
     made: list[str] = field(default_factory=list)
     # Names that are not those of tables or views of a lake: nobody knows what is read by them.
     other_sources: list[str] = field(default_factory=list)
+    # Views that were read and that DuckDB cannot run.
+    sparks_own: list[Relation] = field(default_factory=list)
     last: Spliced | None = None
     _readers: dict[str, LakeReader] = field(default_factory=dict)
     _calling: list[Relation] = field(default_factory=list)
@@ -466,7 +468,10 @@ class Scope:
             within,
             self.made,
             self.other_sources,
+            self.sparks_own,
         )
+        if view.dialect == "spark":
+            self.sparks_own.append(relation)
         inner.read_through(relation.lake, reader)
         inner._reading = self.reading
         text = canonical(spark_text(view, relation.lake), f"The view {relation}")

@@ -251,6 +251,11 @@ def test_a_view_without_a_portable_form_works_here(
            "FROM t WHERE id < 2)")  # fmt: skip
     assert on.rows("SELECT * FROM spark_only") == [(0,), (1,)]
     assert "DuckDB" in caplog.text
+    caplog.clear()
+    on.run("CREATE OR REPLACE VIEW above AS SELECT id FROM spark_only")
+    on.run("CREATE OR REPLACE VIEW top AS SELECT id FROM above")
+    assert "the view lake.main.top, because it reads lake.main.spark_only" in caplog.text
+    on.run("DROP VIEW top", "DROP VIEW above")
 
 
 def test_life_of_a_view(on: SqlLake) -> None:

@@ -162,6 +162,10 @@ def test_columns(on: SqlLake, expressions: list[str]) -> None:
         "SELECT sum(dec) / 100 AS a, sum(id) / 3.0 AS b, avg(CAST(dec AS DECIMAL(18, 2))) AS c, "
         "sum(dec) / count(*) AS e FROM t WHERE id IN (1, 2)",
         "SELECT id, sum(dec) OVER (ORDER BY id) / 7 AS a FROM t",
+        "SELECT id, last_value(n) OVER (PARTITION BY bo ORDER BY id) AS a FROM t",
+        "SELECT id, last_value(s, true) OVER (ORDER BY id ROWS BETWEEN 1 PRECEDING AND "
+        "CURRENT ROW) AS a FROM t",
+        "SELECT id, last_value(s) IGNORE NULLS OVER (ORDER BY id) AS a FROM t",
         "SELECT (dec - 3) / 7 AS a, dec * 1.19 / 3 AS b, sum(dec * id) / 100 AS c FROM t "
         "WHERE id IN (1, 2) GROUP BY dec",
         "SELECT avg(dec) AS a, avg(id) AS b, any_value(n) AS c FROM t WHERE id IN (1, 2)",
