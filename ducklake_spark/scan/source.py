@@ -31,7 +31,8 @@ def read_files(session: Session, files: Mapping[int, DataFile], schema: StructTy
     on with every row for nothing, while to look a path up costs with every row.
     """
     reader = session.spark.read.schema(schema).options(**_OPTIONS)
-    log = _manifest(files), "_spark_metadata", "0"
+    # A log that begins compacted is found whatever fileSink.log.compactInterval says.
+    log = _manifest(files), "_spark_metadata", "0.compact"
     if session.is_connect:  # it reads the log whenever the frame is used
         return reader.parquet(hadoop_path(str(session.scratch.keep(*log))))
     folder = session.scratch.place(*log)

@@ -52,6 +52,8 @@ _REQUIRED = {
     "spark.sql.parser.quotedRegexColumnNames": "false",
     # A scan's list of files is in Spark's metadata log; without the log Spark finds no files.
     "spark.sql.streaming.fileStreamSink.ignoreMetadata": "false",
+    # Without parquet in this list, which is Spark's default, Spark ignores the metadata log.
+    "spark.sql.sources.useV1SourceList": "avro,csv,json,kafka,orc,parquet,text",
     # Spark's Parquet filters would miss 1582-10-05 to 1582-10-14, days that java.sql.Date lacks.
     "spark.sql.datetime.java8API.enabled": "true",
     # A file that is lost or damaged would be read as if it had no rows.

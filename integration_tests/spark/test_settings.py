@@ -55,6 +55,7 @@ _MATRIX: dict[str, dict[str, str]] = {
         "spark.sql.files.maxRecordsPerFile": "2",
         "spark.sql.sources.partitionOverwriteMode": "dynamic",
         "spark.sql.sources.default": "orc",
+        "spark.sql.streaming.fileSink.log.compactInterval": "1",
         "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
         "spark.sql.execution.arrow.useLargeVarTypes": "true",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "2",
@@ -72,6 +73,7 @@ _REJECTED = {
     "spark.sql.parquet.writeLegacyFormat": "true",
     "spark.sql.streaming.fileStreamSink.ignoreMetadata": "true",
     "spark.sql.datetime.java8API.enabled": "false",
+    "spark.sql.sources.useV1SourceList": "csv",
 }
 # Rows of one file each. Time zone databases disagree about the first two years, and clocks skip
 # and repeat hours on the days that follow.

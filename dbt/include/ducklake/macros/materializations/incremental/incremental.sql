@@ -88,7 +88,9 @@
     {% do adapter.warn_once(
       'Batches of ' ~ target_relation.render() ~ ' left out rows whose ' ~ model.config.event_time ~ ' is NULL or '
       ~ 'not within the batch' ~ (', or that do not meet the incremental predicates' if predicates else '') ~ '. '
-      ~ 'If an input has no event_time, set it, so that dbt filters the input for each batch.'
+      ~ 'If an input has no event_time, set it, so that dbt filters the input for each batch. '
+      ~ 'If the model changes its own event_time, such as by a cast to a date or to another time zone, '
+      ~ 'keep the original time in event_time: batches are bounded in UTC.'
     ) %}
   {% endif %}
 
