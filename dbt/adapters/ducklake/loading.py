@@ -13,9 +13,12 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
 
 from dbt.adapters.ducklake.engine_log import send_warnings_to_dbt
+from dbt_common.exceptions import DbtRuntimeError
 
+_OLDEST_SPARK = 4
 _loading = threading.Lock()
 _is_loaded = False
 
@@ -26,10 +29,41 @@ def load_engine() -> None:
     with _loading:
         if _is_loaded:
             return
-        with _collecting_nothing():
+        with _collecting_nothing(), _explaining_imports():
+            _check_pyspark()
             import ducklake_spark.lake  # noqa: F401
         send_warnings_to_dbt()
         _is_loaded = True
+
+
+def _check_pyspark() -> None:
+    import pyspark
+
+    if int(pyspark.__version__.partition(".")[0]) < _OLDEST_SPARK:
+        raise ImportError(f"PySpark {_OLDEST_SPARK}.0 or newer is required, "
+                          f"found {pyspark.__version__} in {pyspark.__path__[0]}")  # fmt: skip
+
+
+@contextmanager
+def _explaining_imports() -> Iterator[None]:
+    """Raise one sentence instead of a stack trace if installed packages do not fit together."""
+    try:
+        yield
+    except ImportError as error:
+        raise DbtRuntimeError(
+            f"Cannot import a package that dbt-ducklake needs: {error}. {_advice()}"
+        ) from error
+
+
+def _advice() -> str:
+    try:
+        version("databricks-connect")
+    except PackageNotFoundError:
+        return "Run `pip check`, or install dbt-ducklake in a new environment."
+    return (
+        "databricks-connect replaces the files of pyspark. "
+        "Install dbt-ducklake in an environment without it."
+    )
 
 
 @contextmanager
