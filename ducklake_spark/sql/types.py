@@ -94,7 +94,7 @@ def _lakes(data_type: T.DataType, column: str) -> DataType:
         name = "time"
     if name is None:
         raise InvalidDefinitionError(
-            f"Column {column!r} is {data_type.simpleString()}, which no table of a lake can hold.",
+            f"Column {column!r} is {data_type.simpleString()}, which Spark cannot write to a lake.",
             hint="Convert it in the query, for example with CAST(… AS STRING).",
         )
     return Primitive(name)
