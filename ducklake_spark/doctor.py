@@ -10,17 +10,25 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from ducklake_spark.catalog import Catalog
-from ducklake_spark.config import Attached
+from ducklake_spark.config import Attached, parse_catalog
 from ducklake_spark.errors import CatalogNotFoundError, DuckLakeError, StorageError
 from ducklake_spark.session import Session, SparkSettings, runs_in_one_process
 from ducklake_spark.spec.names import uuid7
-from ducklake_spark.spec.paths import as_directory
+from ducklake_spark.spec.paths import as_directory, is_relative
 from ducklake_spark.sql import SPARK_ERRORS, query_error
 from ducklake_spark.storage.filesystem import list_files, locate, make_parent, remove_tree
 from ducklake_spark.storage.hadoop import hadoop_path
 from ducklake_spark.write import mark_from_workers
 
 _VERSIONS = "SELECT version(), java_method('java.lang.System', 'getProperty', 'java.version')"
+_HADOOP = "SELECT java_method('org.apache.hadoop.util.VersionInfo', 'getVersion') AS version"
+# What Hadoop says when it lacks a client -> the artifact that has it.
+_CLIENTS = {
+    "S3AFileSystem not found": "hadoop-aws",
+    'No FileSystem for scheme "s3': "hadoop-aws",
+    "AzureBlobFileSystem not found": "hadoop-azure",
+    'No FileSystem for scheme "abfs': "hadoop-azure",
+}
 _STORES = "See the documentation's page on cloud stores for what each side needs."
 
 
@@ -31,14 +39,18 @@ class Finding:
     subject: str
     found: str
     advice: str | None = None
+    works: bool = False  # in spite of the advice
 
     @property
     def is_well(self) -> bool:
-        return self.advice is None
+        return self.advice is None or self.works
 
     def __str__(self) -> str:
-        line = f"{self.subject}: [{'OK' if self.is_well else 'ERROR'}] {self.found}"
-        return line if self.is_well else f"{line} {self.advice}"
+        if self.advice is None:
+            return f"{self.subject}: [OK] {self.found}"
+        return (
+            f"{self.subject}: [{'WARNING' if self.works else 'ERROR'}] {self.found} {self.advice}"
+        )
 
 
 def examine(
@@ -78,6 +90,18 @@ def _look_at_lake(lake: Attached, session: Session | None) -> Iterator[Finding]:
     except DuckLakeError as error:
         yield _failed("catalog", error, "Check catalog and metadata_schema.")
         return
+    if (
+        lake.data_path
+        and is_relative(lake.data_path)
+        and parse_catalog(lake.catalog).kind == "postgres"
+    ):
+        yield Finding(
+            "data path",
+            f"{lake.data_path!r} is relative, and each client of the catalog's server looks for it "
+            "in the folder where it runs.",
+            "Set data_path to a complete path.",
+            works=True,
+        )
     if not lake.read_only:
         yield from _look_at_data_path(path, session)
 
@@ -133,7 +157,9 @@ def _write_by_spark(session: Session, path: str, folder: str) -> Finding:
     try:
         session.spark.range(1).write.parquet(hadoop_path(f"{folder}spark/"))
     except SPARK_ERRORS as error:
-        return Finding(subject, f"{path} cannot be written to: {query_error(error)}", _rights(path))
+        problem = str(query_error(error)).rstrip(".")
+        advice = _missing_jar(session, problem) or _rights(path)
+        return Finding(subject, f"{path} cannot be written to: {problem}.", advice)
     try:
         is_seen = any(name.endswith(".parquet") for name in list_files(f"{folder}spark/"))
     except StorageError as error:
@@ -169,6 +195,16 @@ def _write_by_workers(session: Session, path: str, folder: str) -> Finding:
         )
     count = len(workers.seen)
     return Finding(subject, f"{path} is writable, and seen from here: {count} executors")
+
+
+def _missing_jar(session: Session, problem: str) -> str | None:
+    """Return what to add to Spark if it lacks the client of an object store."""
+    artifact = next((name for marker, name in _CLIENTS.items() if marker in problem), None)
+    if artifact is None:
+        return None
+    (row,) = session.spark.sql(_HADOOP).toArrow().to_pylist()
+    jar = f"org.apache.hadoop:{artifact}:{row['version']}"
+    return f'Set spark.jars.packages: "{jar}" in spark_config, and start Spark again.'
 
 
 def _rights(path: str) -> str:

@@ -49,6 +49,11 @@ def local_path(path: str) -> str:
     return _LOCAL.sub("", path)
 
 
+def is_relative(data_path: str) -> bool:
+    """Return whether a data path depends on the folder in which its reader runs."""
+    return not is_remote(data_path) and not data_path.startswith(("/", "~"))
+
+
 def is_remote(path: str) -> bool:
     """Whether the path names an object store rather than a local file."""
     return _SCHEME.match(local_path(path)) is not None

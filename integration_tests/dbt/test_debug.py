@@ -65,7 +65,7 @@ def test_every_red_line_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     (tmp_path / "file").touch()
-    output = {"type": "ducklake", "catalog": "sqlite:file/lake", "data_path": "file/data/"}
+    output = {"type": "ducklake", "catalog": "sqlite:lake", "data_path": "file/data/"}
     write_project(tmp_path, output)
     monkeypatch.chdir(tmp_path)
     # Spelled out: other tests of the suites leave folders in the environment.
@@ -76,6 +76,42 @@ def test_every_red_line_says_what_to_do(
     assert "Create the folder, or ask for the right to write there." in out
     assert main(["doctor", "--profiles-dir", str(tmp_path)]) == 1
     assert "data path, from Spark: [ERROR]" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("catalog", "says"),
+    [("sqlite:file/lake", "file is not a directory"), ("sqlite:file", "is not a SQLite file")],
+)
+def test_a_catalog_that_cannot_be_created(
+    catalog: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    (tmp_path / "file").write_text("no database")
+    monkeypatch.chdir(tmp_path)
+    assert main(["doctor", "--catalog", catalog]) == 1
+    out = capsys.readouterr().out
+    assert "catalog: [ERROR] [DL207]" in out
+    assert says in out
+
+
+def test_a_store_without_its_client_names_the_jar(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "none")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "none")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    catalog = f"sqlite:{tmp_path}/catalog.sqlite"
+    assert main(["doctor", "--catalog", catalog, "--data-path", "s3://bucket/x/"]) == 1
+    assert 'Set spark.jars.packages: "org.apache.hadoop:hadoop-aws:3.' in capsys.readouterr().out
+
+
+def test_a_relative_data_path_on_a_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any, new_database: Callable[[], str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    catalog = f"postgres:{new_database()}"
+    main(["doctor", "--catalog", catalog, "--data-path", "data/"])
+    out = capsys.readouterr().out
+    assert "data path: [WARNING] 'data/' is relative" in out
 
 
 @pytest.mark.parametrize("data_path", ["lake/data/", "~/files", None])
