@@ -18,7 +18,6 @@ from ducklake_spark.sql.scope import Scan, Scope
 from ducklake_spark.sql.show_create import create_text, key_text, sort_text
 from ducklake_spark.sql.splice import Spliced
 from ducklake_spark.sql.statements import Describe, DescribeSchema, Explain, Show
-from ducklake_spark.sql.views import spark_text
 from ducklake_spark.sql.workspace import MAIN, Relation
 
 Rows = list[tuple[object, ...]]
@@ -49,7 +48,7 @@ def show(scope: Scope, wanted: Show) -> DataFrame:
         case "partitions":
             return _partitions(scope, reader, reader.table(to.name))
         case _:
-            return _named(scope, "createtab_stmt string", [(create_text(reader, to),)])
+            return _named(scope, "createtab_stmt string", [(create_text(scope, reader, to),)])
 
 
 def _named(scope: Scope, schema: str, rows: Sequence[tuple[object, ...]]) -> DataFrame:
@@ -82,13 +81,15 @@ def _relations(scope: Scope, wanted: Show) -> DataFrame:
     columns = f"namespace string, {name} string, isTemporary boolean"
     if not wanted.extended:
         return _named(scope, columns, [(schema, name, False) for name in names])
-    told = [(schema, name, False, _information(reader, lake, schema, name)) for name in names]
+    told = [
+        (schema, name, False, _information(scope, reader, lake, schema, name)) for name in names
+    ]
     return _named(scope, f"{columns}, information string", told)
 
 
-def _information(reader: LakeReader, lake: str, schema: str, name: str) -> str:
+def _information(scope: Scope, reader: LakeReader, lake: str, schema: str, name: str) -> str:
     to = Relation(lake, QualifiedName(schema, name))
-    return "\n".join(f"{key}: {value}" for key, value in _facts(reader, to).items())
+    return "\n".join(f"{key}: {value}" for key, value in _facts(scope, reader, to).items())
 
 
 def is_of_lake(scope: Scope, name: Sequence[str]) -> bool:
@@ -149,7 +150,7 @@ def describe(scope: Scope, wanted: Describe) -> DataFrame:
     if wanted.column is not None:
         return _one_column(scope, to, rows, wanted.column)
     if wanted.extended:
-        details: Rows = [(name, value, None) for name, value in _facts(reader, to).items()]
+        details: Rows = [(name, value, None) for name, value in _facts(scope, reader, to).items()]
         rows += [("", "", None), ("# Detailed Table Information", "", None), *details]
     return _named(scope, schema, rows)
 
@@ -186,17 +187,17 @@ def _one_column(scope: Scope, to: Relation, rows: Rows, wanted: str) -> DataFram
     return _named(scope, "info_name string, info_value string", list(facts))
 
 
-def _facts(reader: LakeReader, to: Relation) -> dict[str, str]:
+def _facts(scope: Scope, reader: LakeReader, to: Relation) -> dict[str, str]:
     names = {"Catalog": to.lake, "Database": to.name.schema, "Table": to.name.name}
     view = reader.find_view(to.name)
-    return names | (_view_facts(view, to) if view else _table_facts(reader, to))
+    return names | (_view_facts(scope, view, to) if view else _table_facts(reader, to))
 
 
-def _view_facts(view: View, to: Relation) -> dict[str, str]:
+def _view_facts(scope: Scope, view: View, to: Relation) -> dict[str, str]:
     return {
         "Type": "view",
         "Comment": view.comment or "",
-        "View Text": spark_text(view, to.lake),
+        "View Text": scope.text_of(view, to),
     }
 
 

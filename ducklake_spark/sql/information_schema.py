@@ -19,7 +19,6 @@ from ducklake_spark.spec.model import COMMENT, Column, View
 from ducklake_spark.spec.names import QualifiedName, fold
 from ducklake_spark.sql.scope import INFORMATION_SCHEMA, Scope
 from ducklake_spark.sql.show_create import default_text
-from ducklake_spark.sql.views import spark_text
 from ducklake_spark.sql.workspace import Relation
 
 Row = dict[str, object]
@@ -103,11 +102,11 @@ def _tables(_: Scope, lake: str, reader: LakeReader) -> Iterator[Row]:
             }
 
 
-def _views(_: Scope, lake: str, reader: LakeReader) -> Iterator[Row]:
+def _views(scope: Scope, lake: str, reader: LakeReader) -> Iterator[Row]:
     for schema in reader.schemas():
         for view in reader.views(schema.name):
             yield _named(lake, view.name) | {
-                "view_definition": _definition(view, lake),
+                "view_definition": _definition(scope, view, Relation(lake, view.name)),
                 "check_option": "NONE",
                 "is_updatable": "NO",
                 "is_insertable_into": "NO",
@@ -117,10 +116,10 @@ def _views(_: Scope, lake: str, reader: LakeReader) -> Iterator[Row]:
             }
 
 
-def _definition(view: View, lake: str) -> str | None:
+def _definition(scope: Scope, view: View, relation: Relation) -> str | None:
     """The query of a view in Spark's SQL; None if it is DuckDB's and has no translation."""
     try:
-        return spark_text(view, lake)
+        return scope.text_of(view, relation)
     except DuckLakeError:
         return None
 

@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ducklake_spark.catalog import find_schema
 from ducklake_spark.scan import shown_type
 from ducklake_spark.spec.names import QualifiedName
 from ducklake_spark.sql.column_types import Columns
-from ducklake_spark.sql.scope import Scope
 from ducklake_spark.sql.workspace import Relation
 
+if TYPE_CHECKING:
+    from ducklake_spark.sql.scope import Scope
 
-def columns_for(scope: Scope, home: str) -> Columns:
-    """Those of relations as the text of a view of the lake `home` names them."""
+
+def columns_for(scope: Scope, home: str, schema: str | None = None) -> Columns:
+    """Return the function that lists the columns of a relation that a view names.
+
+    `home` is the lake of the view. Names without a schema are those of `schema`.
+    """
 
     def columns(parts: Sequence[str]) -> Mapping[str, str] | None:
+        if len(parts) == 1 and schema is not None:
+            parts = (schema, *parts)
         lake = home if len(parts) == 2 else scope.workspace.lake_named(parts[0])
         if lake is None or len(parts) not in (2, 3):
             return None
-        return _columns(scope, Relation(lake, QualifiedName(*parts[-2:])))
+        relation = Relation(lake, QualifiedName(*parts[-2:]))
+        key = (relation, scope.reader(lake).snapshot.id)
+        if key not in scope.shapes:
+            scope.shapes[key] = _columns(scope, relation)
+        return scope.shapes[key]
 
     return columns
 

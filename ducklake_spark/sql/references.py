@@ -91,6 +91,7 @@ class _Level:
     in_from: bool = False
     bare: bool = False
     plain_from: bool = False
+    in_rows: bool = False  # of VALUES
 
 
 def find_references(cursor: Cursor, *, strict: bool = False) -> Named:
@@ -170,8 +171,12 @@ class _Finder:
         cursor = self.cursor
         before = cursor.peek(-1).word
         is_part = cursor.take().kind is Kind.WORD and (before == "." or cursor.sees("."))
+        is_row = level.in_rows and word == "," and cursor.sees("(")
+        # Elsewhere `values` may be an alias, and a relation may follow the comma.
+        begins = word == "VALUES" and (level.expects or before in ("", "(")) and cursor.sees("(")
+        level.in_rows = is_row or begins
         level.expects = False
-        if is_part:
+        if is_part or is_row:
             return
         if word == "FROM":
             if not level.plain_from and not self._is_operator():

@@ -35,9 +35,9 @@ def replace(old: exp.Expr, new: exp.Expr) -> None:
         new.type = kind.copy()
 
 
-def said(template: str, **parts: exp.Expr) -> exp.Expr:
-    """DuckDB's SQL with parts of a tree in the place of the names that it is given."""
-    tree = sqlglot.parse_one(template, dialect="duckdb")
+def said(template: str, *, dialect: str = "duckdb", **parts: exp.Expr) -> exp.Expr:
+    """Return SQL of a dialect with parts of a tree in place of the names that it is given."""
+    tree = sqlglot.parse_one(template, dialect=dialect)
     for node in tree.walk():
         node.meta[_OURS] = True
     return tree.transform(lambda node: _part(node, parts))

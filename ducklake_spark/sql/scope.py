@@ -29,6 +29,7 @@ from ducklake_spark.spec.predicates import Predicate
 from ducklake_spark.sql.calls import calls_without_lake, find_calls
 from ducklake_spark.sql.conditions import Condition, predicate_of
 from ducklake_spark.sql.failures import SPARK_ERRORS, query_error
+from ducklake_spark.sql.known_columns import columns_for
 from ducklake_spark.sql.pruning import demands_of
 from ducklake_spark.sql.qualifiers import alias_edits, without_lake
 from ducklake_spark.sql.reading import Reading
@@ -79,6 +80,8 @@ class Scope:
     # Views that were read and that DuckDB cannot run.
     sparks_own: list[Relation] = field(default_factory=list)
     last: Spliced | None = None
+    # The columns of relations at a snapshot, for texts of DuckDB whose meaning depends on types.
+    shapes: dict[tuple[Relation, int], Mapping[str, str] | None] = field(default_factory=dict)
     _readers: dict[str, LakeReader] = field(default_factory=dict)
     _calling: list[Relation] = field(default_factory=list)
     _defined: dict[str, str] = field(default_factory=dict)
@@ -474,7 +477,8 @@ class Scope:
             self.sparks_own.append(relation)
         inner.read_through(relation.lake, reader)
         inner._reading = self.reading
-        text = canonical(spark_text(view, relation.lake), f"The view {relation}")
+        inner.shapes = self.shapes
+        text = canonical(inner.text_of(view, relation), f"The view {relation}")
         query = within_parentheses(
             inner.splice(text, None if view.column_aliases else demand, relation)
         )
@@ -485,6 +489,11 @@ class Scope:
             error.hint = f"This is in the text of the view {relation}{theirs}."
             raise
         return frame.toDF(*view.column_aliases) if view.column_aliases else frame
+
+    def text_of(self, view: View, relation: Relation) -> str:
+        """Return the text of a view in Spark's words."""
+        columns = columns_for(self, relation.lake, relation.name.schema)
+        return spark_text(view, relation.lake, columns)
 
     def _function_view(self, reference: Reference) -> str | None:
         *qualifiers, name = reference.parts

@@ -9,19 +9,19 @@ from ducklake_spark.spec.model import Column, SortKey, View
 from ducklake_spark.spec.partitions import Transform
 from ducklake_spark.spec.values import parse_text
 from ducklake_spark.sql.defaults import in_spark
+from ducklake_spark.sql.scope import Scope
 from ducklake_spark.sql.tokens import literal, quoted
 from ducklake_spark.sql.types import type_text
-from ducklake_spark.sql.views import spark_text
 from ducklake_spark.sql.workspace import Relation
 
 _NUMBER = re.compile(r"-?\d+(\.\d*)?(e[+-]?\d+)?", re.ASCII)
 
 
-def create_text(reader: LakeReader, to: Relation) -> str:
+def create_text(scope: Scope, reader: LakeReader, to: Relation) -> str:
     """Return the statement that creates a table or a view again."""
     view = reader.find_view(to.name)
     if view is not None:
-        return _create_view_text(to, view)
+        return _create_view_text(scope, to, view)
     table = reader.table(to.name)
     stored = reader.stored_options()
     own = {o.key: o.value for o in stored if (o.scope, o.scope_id) == ("table", table.id)}
@@ -41,12 +41,12 @@ def create_text(reader: LakeReader, to: Relation) -> str:
     return "\n".join(parts)
 
 
-def _create_view_text(to: Relation, view: View) -> str:
+def _create_view_text(scope: Scope, to: Relation, view: View) -> str:
     comments = {name: view.column_comment(name) for name in view.column_aliases}
     aliases = [f"{quoted(name)}{_comment_text(text)}" for name, text in comments.items()]
     columns = f" ({', '.join(aliases)})" if aliases else ""
     head = f"CREATE VIEW {_sql_name(to)}{columns}{_comment_text(view.comment)}"
-    return f"{head} AS {spark_text(view, to.lake)}"
+    return f"{head} AS {scope.text_of(view, to)}"
 
 
 def _comment_text(text: str | None) -> str:

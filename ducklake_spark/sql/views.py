@@ -104,15 +104,18 @@ def _with_whole_strings(query: str) -> str:
     return spliced(query, edits).text
 
 
-def spark_text(view: View, lake: str) -> str:
-    """The text of a view for Spark, whoever made the view; `lake` is what its lake is called."""
+def spark_text(view: View, lake: str, columns: Columns | None = None) -> str:
+    """Return the text of a view for Spark, whoever made the view.
+
+    `lake` is what its lake is called. The types of what the view reads are those of `columns`.
+    """
     kept = view.tags.get(SPARK_TEXT)
     if kept is not None:
         return kept
     if view.dialect == "spark":
         return view.sql
     try:
-        return for_spark(view.sql, lake)
+        return for_spark(view.sql, lake, columns)
     except (SqlglotError, RecursionError, ValueError) as error:  # ValueError: sqlglot's, of maps
         reason = str(error).partition("\n")[0]
         raise UnsupportedFeatureError(

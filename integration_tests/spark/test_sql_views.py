@@ -11,7 +11,6 @@ from ducklake_spark.errors import (
     DuckLakeError,
     QueryError,
     UnsupportedFeatureError,
-    UntrustedSqlError,
 )
 from ducklake_spark.session import Session
 from support.sql_lakes import SqlLake, sql_lake
@@ -233,7 +232,7 @@ def test_what_has_no_form_in_spark_is_refused(on: SqlLake, expression: str) -> N
 def test_an_error_in_a_view_names_it(on: SqlLake) -> None:
     on.duck_runs("CREATE OR REPLACE VIEW theirs AS SELECT list_cosine_similarity(xs, xs) FROM t")
     with pytest.raises(
-        UntrustedSqlError, match=r"view lake\.main\.theirs calls .*(?i:list_cosine)"
+        UnsupportedFeatureError, match=r"view main\.theirs .*(?i:list_cosine_similarity)"
     ):
         on.rows("SELECT * FROM theirs")
 
