@@ -12,7 +12,13 @@ from dataclasses import dataclass
 
 from ducklake_spark.catalog import Catalog
 from ducklake_spark.maintain.cleanup import DELETE, age_limit, remove_files
-from ducklake_spark.spec.file_names import Origin, is_table_folder, origin_of, staged_at
+from ducklake_spark.spec.file_names import (
+    Origin,
+    is_table_folder,
+    marked_folder,
+    origin_of,
+    staged_at,
+)
 from ducklake_spark.spec.moments import Moment
 from ducklake_spark.spec.paths import as_directory, canonical, is_remote
 from ducklake_spark.storage.filesystem import remove_empty_folder
@@ -96,6 +102,8 @@ class _Plan:
         self._known = known
         self._limit = limit
         self._exclusive = exclusive
+        # The folders of tables that were never committed, such as those of a killed CREATE TABLE.
+        self._abandoned: set[str] = set()
 
     def rows(self) -> Iterator[OrphanedFile]:
         occupied = {folder.path for folder in self._folders if folder.holds_links}
@@ -104,14 +112,23 @@ class _Plan:
             action = self._action(file, identity)
             if action is not None:
                 yield OrphanedFile(file.path, file.size_bytes, file.modified, action)
-            if action != DELETE:
+            if action == DELETE:
+                self._note_table(file.path)
+            else:
                 occupied.add(file.path.rpartition("/")[0] + "/")
         # Longer paths first: a folder is empty once the folders in it are gone.
         for folder in sorted(self._folders, key=lambda found: -len(found.path)):
             if folder.path not in occupied and self._is_ours(folder):
+                self._note_table(folder.path)
                 yield OrphanedFile(folder.path, 0, folder.modified, DELETE)
             else:
                 occupied.add(folder.path.rstrip("/").rpartition("/")[0] + "/")
+
+    def _note_table(self, path: str) -> None:
+        """Note the folder of the table for which this lake wrote a file or staging folder."""
+        table = marked_folder(path.removeprefix(self._root), self._lake_id)
+        if table is not None:
+            self._abandoned.add(table)
 
     def _action(self, file: ListedFile, identity: str) -> str | None:
         """Return what becomes of a file; None if that is not for this operation to say."""
@@ -146,7 +163,7 @@ class _Plan:
         return (
             origin is Origin.THIS_LAKE
             or (self._exclusive and origin is Origin.SHARED_FOLDER)
-            or is_table_folder(folder.path.removeprefix(self._root), self._tables)
+            or is_table_folder(folder.path.removeprefix(self._root), self._tables | self._abandoned)
         )
 
     def _origin(self, path: str) -> Origin:

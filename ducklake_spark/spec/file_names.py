@@ -71,9 +71,20 @@ def origin_of(path: str, lake: uuid.UUID | None, tables: Collection[str]) -> Ori
     unique, folders = _written_in(path)
     if unique is None:
         return Origin.UNKNOWN
-    if any(is_marked(unique, mark_of(lake, folder)) for folder in folders):
+    if marked_folder(path, lake) is not None:
         return Origin.THIS_LAKE
     return Origin.UNKNOWN if folders.isdisjoint(tables) else Origin.SHARED_FOLDER
+
+
+def marked_folder(path: str, lake: uuid.UUID | None) -> str | None:
+    """Return the folder of the table for which this lake wrote a file or staging folder, if it did.
+
+    Both paths are relative to the data path. The table need not exist any more.
+    """
+    unique, folders = _written_in(path)
+    if unique is None:
+        return None
+    return next((f for f in folders if is_marked(unique, mark_of(lake, f))), None)
 
 
 def is_of_table(path: str, mark: str) -> bool:

@@ -151,6 +151,7 @@ def stage(
             files = _moved(table, files, options)
     except BaseException:
         remove_tree(folder)
+        remove_files((), {table.location})  # empty if the table is new
         raise
     if partition_columns or not files:
         remove_tree(folder)

@@ -272,6 +272,20 @@ def test_empty_folders_go_if_they_are_the_lakes(sqlite: LakeAddress) -> None:
         assert not any(path.exists() for path in ours)
 
 
+def test_the_folder_of_a_table_that_was_never_committed_goes(sqlite: LakeAddress) -> None:
+    with _with_rows(sqlite) as catalog:
+        for name in ("main/written", "main/interrupted", "main/written/k=1"):
+            Path(sqlite.data_path, name).mkdir()
+        mark = f"{catalog.lake_id}/main/written/"
+        _aged(Path(sqlite.data_path, f"main/written/k=1/ducklake-{marked_uuid(mark)}.parquet"), 30)
+        mark = f"{catalog.lake_id}/main/interrupted/"
+        Path(sqlite.data_path, f"main/interrupted/ducklake-{marked_uuid(mark)}/_temporary/0").mkdir(
+            parents=True
+        )
+        delete_orphaned_files(catalog, cleanup_all=True)
+        assert [path.name for path in Path(sqlite.data_path, "main").iterdir()] == ["t"]
+
+
 def _mark(catalog: Catalog) -> str:
     return catalog.at().table("t").mark
 
