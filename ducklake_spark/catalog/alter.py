@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from ducklake_spark.catalog.sort_expressions import renamed_in, uses
 from ducklake_spark.errors import AlreadyExistsError, InvalidDefinitionError
+from ducklake_spark.spec.formats import WRITTEN
 from ducklake_spark.spec.model import (
     COMMENT,
     NO_DEFAULT,
@@ -31,6 +32,7 @@ from ducklake_spark.spec.names import (
 )
 from ducklake_spark.spec.partitions import check_transform, parse_partition_expression
 from ducklake_spark.spec.types import (
+    ONLY_READ,
     DataType,
     Primitive,
     StructType,
@@ -88,6 +90,11 @@ def _grow(name: str, data_type: DataType, ids: Iterator[int]) -> Column:
     check_column_name(name)
     if data_type.name == "unknown":
         raise InvalidDefinitionError(f"Column {name!r} has no known type.")
+    if data_type.name in ONLY_READ:
+        raise InvalidDefinitionError(
+            f"Column {name!r} has the type {data_type}, which DuckLake {WRITTEN.version} lacks.",
+            hint="Use another type, such as timestamptz for timestamptz_ns.",
+        )
     column_id = next(ids)
     nested = children_of(data_type)
     if isinstance(data_type, StructType):

@@ -26,9 +26,11 @@ from sqlalchemy import (
 )
 from sqlalchemy import Table as SqlTable
 
+from ducklake_spark.catalog.versions import current_format
 from ducklake_spark.errors import CatalogDamagedError
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.model import (
+    COMMENT,
     Column,
     Default,
     Macro,
@@ -94,8 +96,14 @@ _SCHEMAS = _with_tags(
 ).order_by(tables.schema.c.schema_id)
 
 
+_NESTED_SCHEMAS = _SCHEMAS.add_columns(tables.PARENT_SCHEMA_ID)
+
+
 def read_schemas(connection: Connection, snapshot_id: int) -> list[Schema]:
-    rows = connection.execute(_SCHEMAS, {"snapshot_id": snapshot_id})
+    """Read all schemas, nested ones too."""
+    is_nested = current_format(connection).has_nested_schemas
+    query = _NESTED_SCHEMAS if is_nested else _SCHEMAS
+    rows = connection.execute(query, {"snapshot_id": snapshot_id})
     return [
         Schema(
             id=row.schema_id,
@@ -104,6 +112,7 @@ def read_schemas(connection: Connection, snapshot_id: int) -> list[Schema]:
             path=StoredPath(row.path, bool(row.path_is_relative)),
             begin_snapshot=row.begin_snapshot,
             tags=tags,
+            parent_id=row.parent_schema_id if is_nested else None,
         )
         for row, tags in _grouped(rows, "schema_id")
     ]
@@ -317,8 +326,9 @@ def _read_partition(
     rows = connection.execute(_PARTITION, parameters).all()
     if not rows:
         return None
+    epochs = current_format(connection).has_epoch_transforms
     fields = (
-        PartitionField(row.column_id, parse_transform(row.transform))
+        PartitionField(row.column_id, parse_transform(row.transform, epochs=epochs))
         for row in rows
         if row.column_id is not None
     )
@@ -353,17 +363,40 @@ _VIEWS = (
 )
 
 
+_VIEW_COLUMN_TAGS = select(
+    tables.view_column_tag.c.view_id,
+    tables.view_column_tag.c.column_name,
+    tables.view_column_tag.c.key,
+    tables.view_column_tag.c.value,
+).where(visible(tables.view_column_tag))
+
+
 def list_views(connection: Connection, snapshot_id: int, schema: Schema) -> list[View]:
     parameters = {"snapshot_id": snapshot_id, "schema_id": schema.id}
-    rows = connection.execute(_VIEWS, parameters)
-    return [_view(row, schema, tags) for row, tags in _grouped(rows, "view_id")]
+    found = _grouped(connection.execute(_VIEWS, parameters), "view_id")
+    comments = _view_column_comments(connection, snapshot_id)
+    return [_view(row, schema, tags | comments[row.view_id]) for row, tags in found]
+
+
+def _view_column_comments(connection: Connection, snapshot_id: int) -> Mapping[int, dict[str, str]]:
+    """Return the comments of the columns of views, by view, as tags of the views.
+
+    Version 1.0 has no place for them, so dbt-ducklake keeps them there as tags.
+    """
+    found: defaultdict[int, dict[str, str]] = defaultdict(dict)
+    if current_format(connection).has_view_columns:
+        for row in connection.execute(_VIEW_COLUMN_TAGS, {"snapshot_id": snapshot_id}):
+            if row.key == COMMENT and row.value is not None:
+                found[row.view_id][View.column_key(row.column_name)] = row.value
+    return found
 
 
 def find_view(connection: Connection, snapshot_id: int, schema: Schema, name: str) -> View | None:
     parameters = {"snapshot_id": snapshot_id, "schema_id": schema.id, "name": name}
     for row, tags in _grouped(connection.execute(_VIEW_NAMED, parameters), "view_id"):
         if fold(row.view_name) == fold(name):
-            return _view(row, schema, tags)
+            comments = _view_column_comments(connection, snapshot_id)
+            return _view(row, schema, tags | comments[row.view_id])
     return None
 
 

@@ -25,11 +25,13 @@ from sqlalchemy import (
 from ducklake_spark.catalog.definitions import visible
 from ducklake_spark.catalog.dialects import CatalogDatabase
 from ducklake_spark.catalog.prune import not_ruled_out
+from ducklake_spark.catalog.versions import current_format
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.model import DataFile, DeleteFile, Table, TableStats
 from ducklake_spark.spec.paths import StoredPath
 from ducklake_spark.spec.predicates import Predicate, columns_of, might_match
-from ducklake_spark.spec.stats import ColumnStats, TableColumnStats
+from ducklake_spark.spec.stats import ColumnStats, TableColumnStats, cover_truncated
+from ducklake_spark.spec.types import DataType, Primitive
 
 _data, _delete = tables.data_file, tables.delete_file
 _TABLE = bindparam("table_id", type_=BigInteger)
@@ -52,7 +54,12 @@ def read_files(
     `stats_of` names the columns whose statistics shall come along.
     """
     types = {c.id: c.type for c in table.walk()}
-    condition = not_ruled_out(database, table.id, predicate, types) if predicate else None
+    is_cut = current_format(connection).has_truncated_bounds
+    condition = (
+        not_ruled_out(database, table.id, predicate, _without_text(types) if is_cut else types)
+        if predicate
+        else None
+    )
     parameters = {"snapshot_id": snapshot_id, "table_id": table.id}
     query = _FILES if condition is None else _FILES.where(condition)
     rows: Sequence[Row[Any]] = connection.execute(query, parameters).all()
@@ -64,6 +71,10 @@ def read_files(
     ids = [row.data_file_id for row in rows]
     wanted = set(stats_of) | (columns_of(predicate) if predicate else set())
     stats = read_file_stats(connection, table.id, ids, wanted)
+    if is_cut:
+        stats = {
+            i: {c: cover_truncated(s, types[c]) for c, s in of.items()} for i, of in stats.items()
+        }
     values = _read_partition_values(connection, table.id, rows)
     gone = read_inlined_deletes(connection, database, snapshot_id, table.id)
     files = [
@@ -80,6 +91,11 @@ def read_files(
     if predicate is None:
         return files
     return [file for file in files if might_match(predicate, file.stats, types)]
+
+
+def _without_text(types: Mapping[int, DataType]) -> Mapping[int, DataType]:
+    """The types as far as a database can compare their bounds, if those of text may be cut off."""
+    return {i: Primitive("json") if t.name == "varchar" else t for i, t in types.items()}
 
 
 _LIVE_DELETE = and_(

@@ -14,6 +14,7 @@ from ducklake_spark.catalog.files import (
     read_file_stats,
     read_inlined_deletes,
 )
+from ducklake_spark.catalog.versions import current_format
 from ducklake_spark.errors import CatalogDamagedError, InvalidDefinitionError
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.model import Column, DataFile, DeleteFile
@@ -36,12 +37,19 @@ _TABLE = bindparam("table_id", type_=BigInteger)
 
 
 def read_locations(connection: Connection, data_path: str) -> dict[int, str]:
-    """The directory of each table, past ones included."""
+    """The directory of each table, past ones included.
+
+    Without tables of nested schemas, whose directories are not documented.
+    """
+    is_nested = current_format(connection).has_nested_schemas
+    nested = select(_s.schema_id).where(tables.PARENT_SCHEMA_ID.is_not(None))
     schemas = {
         row.schema_id: StoredPath(row.path, bool(row.path_is_relative)).under(data_path)
         for row in connection.execute(select(_s.schema_id, _s.path, _s.path_is_relative))
     }
     query = select(_t.table_id, _t.schema_id, _t.path, _t.path_is_relative)
+    if is_nested:
+        query = query.where(_t.schema_id.not_in(nested))
     return {
         row.table_id: StoredPath(row.path, bool(row.path_is_relative)).under(
             schemas.get(row.schema_id, data_path)

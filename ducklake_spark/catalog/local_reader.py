@@ -72,6 +72,10 @@ class LocalReader:
         new = [entry.current for entry in local.values() if entry.base is None]
         return [schema for schema in (*kept, *new) if schema is not None]
 
+    def nested_schemas(self) -> list[Schema]:
+        """The schemas that are nested in another one, whose tables cannot be read."""
+        return self.base.nested_schemas()
+
     def schema(self, name: str) -> Schema:
         """The schema of that name; raises NotFoundError."""
         return required_schema(self, name)

@@ -52,6 +52,7 @@ _SHAPES = {
     "timestamp_ms": TimeShape.TIMESTAMP,
     "timestamp_ns": TimeShape.TIMESTAMP,
     "timestamptz": TimeShape.UTC,
+    "timestamptz_ns": TimeShape.UTC,
 }
 # Databases read decimal text into doubles with different care for the last digit, and the text of
 # a column promoted from float32 stands for the 32-bit float nearest to it.

@@ -16,7 +16,7 @@ from ducklake_spark.catalog.inlined import read_inlined_lives, read_inlined_rows
 from ducklake_spark.catalog.mappings import read_mappings
 from ducklake_spark.catalog.options import Option, in_force, read_all_options, read_options
 from ducklake_spark.catalog.store import LakeFacts, Store
-from ducklake_spark.errors import NotFoundError
+from ducklake_spark.errors import NotFoundError, UnsupportedFeatureError
 from ducklake_spark.spec.model import (
     ChangedFile,
     Column,
@@ -51,6 +51,7 @@ class LakeReader(Protocol):
         """The snapshot that is read, or that the transaction started from."""
 
     def schemas(self) -> list[Schema]: ...
+    def nested_schemas(self) -> list[Schema]: ...
     def schema(self, name: str) -> Schema: ...
     def tables(self, schema: str) -> list[TableEntry]: ...
     def table(self, name: Name) -> Table: ...
@@ -84,6 +85,11 @@ def required_schema(reader: LakeReader, name: str) -> Schema:
     """The schema of a name, or an error that suggests similar ones."""
     found = find_schema(reader, name)
     if found is None:
+        if any(fold(nested.name) == fold(name) for nested in reader.nested_schemas()):
+            raise UnsupportedFeatureError(
+                f"Schema {name!r} is nested in another schema. Nested schemas are not supported.",
+                hint="Read its tables with DuckDB, or copy them to a schema of the top level.",
+            )
         near = [schema.name for schema in reader.schemas()]
         error = NotFoundError(f"Schema {name!r}", near=near, wanted=name)
         made = "CREATE SCHEMA makes it."
@@ -157,10 +163,17 @@ class SnapshotReader:
             return question(connection)
 
     def schemas(self) -> list[Schema]:
-        """All schemas, oldest first."""
+        """All schemas, oldest first, without those that are nested in another one."""
+        return [schema for schema in self._all_schemas() if schema.parent_id is None]
+
+    def nested_schemas(self) -> list[Schema]:
+        """The schemas that are nested in another one, whose tables cannot be read."""
+        return [schema for schema in self._all_schemas() if schema.parent_id is not None]
+
+    def _all_schemas(self) -> list[Schema]:
         if self._schemas is None:
             self._schemas = self._ask(lambda c: definitions.read_schemas(c, self._snapshot.id))
-        return list(self._schemas)
+        return self._schemas
 
     def schema(self, name: str) -> Schema:
         """The schema of that name; raises NotFoundError."""

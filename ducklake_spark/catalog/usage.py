@@ -12,6 +12,7 @@ from sqlalchemy import Table as SqlTable
 from ducklake_spark.catalog.dialects import CatalogDatabase
 from ducklake_spark.catalog.files import inlined_delete_table
 from ducklake_spark.catalog.inlined import rows_table
+from ducklake_spark.catalog.versions import current_format
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.names import QualifiedName
 
@@ -87,6 +88,8 @@ def _live_tables(connection: Connection) -> dict[int, TableUsage]:
         .where(_t.end_snapshot.is_(None))
         .order_by(_s.schema_name, _t.table_name)
     )
+    if current_format(connection).has_nested_schemas:
+        query = query.where(tables.PARENT_SCHEMA_ID.is_(None))
     return {
         row.table_id: TableUsage(QualifiedName(row.schema_name, row.table_name))
         for row in connection.execute(query).all()

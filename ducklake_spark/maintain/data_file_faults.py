@@ -24,7 +24,7 @@ from ducklake_spark.storage.footers import (
 _ROW_IDS = Column(2147483540, "_ducklake_internal_row_id", Primitive("int64"), order=0)
 _SNAPSHOTS = Column(2147483539, "_ducklake_internal_snapshot_id", Primitive("int64"), order=0)
 _ZONELESS = {"timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns"}
-_OPAQUE = ("variant", "geometry", "unknown")
+_OPAQUE = ("variant", "geometry", "unknown", "null")
 # What else a column's values may be stored as: readers cast it.
 _ALSO = {
     "uuid": {"varchar", "blob"},
@@ -35,6 +35,7 @@ _ALSO = {
     "timetz": {"varchar", "time", "int64"},
     "interval": {"varchar", "blob"},
     "timestamptz": {"timestamp", "timestamp_ms", "timestamp_ns", "date"},
+    "timestamptz_ns": {"timestamptz"},  # of whatever precision
     "timestamp": {"timestamptz", "date"},
     "timestamp_s": {"timestamptz", "date"},
     "timestamp_ms": {"timestamptz", "date"},

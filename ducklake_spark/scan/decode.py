@@ -190,16 +190,24 @@ def as_double(shown: Expression) -> Expression:
 
 def from_nanos(stored: Expression) -> Expression:
     """Nanoseconds as Spark's timestamp, which ends at microseconds: more is refused, not cut."""
+    return from_micros(_whole_micros(stored, "timestamp_ns"))
+
+
+def from_zoned_nanos(stored: Expression) -> Expression:
+    """The same of nanoseconds in UTC."""
+    return F.timestamp_micros(_whole_micros(stored, "timestamptz_ns"))
+
+
+def _whole_micros(stored: Expression, type_name: str) -> Expression:
     too_fine = F.concat(
-        F.lit("A timestamp_ns value has digits below microseconds, which Spark cannot hold: "),
+        F.lit(f"A {type_name} value has digits below microseconds, which Spark cannot hold: "),
         stored.cast("string"),
     )
     # Decimals divide exactly; a double has too few digits for nanoseconds.
     micros = (stored.cast("decimal(20,0)") / F.lit(1000)).cast("bigint")
     is_infinite = stored.isin(_INFINITY, -_INFINITY)
-    exact = (
+    return (
         F.when(is_infinite, stored)
         .when(stored % 1000 != 0, F.raise_error(too_fine).cast("bigint"))
         .otherwise(micros)
     )
-    return from_micros(exact)

@@ -98,7 +98,7 @@ def _sql(column: Column, text: str) -> str:
             return f"TIMESTAMP_NTZ '1970-01-01 00:00:00' + {_interval(micros)}"
         case "timestamptz":
             return f"timestamp_micros({value})"
-        case "time" | "timestamp_ns":
+        case "time" | "timestamp_ns" | "timestamptz_ns":
             return f"CAST('{value}' AS bigint)"
         case "blob":
             return f"X'{value.hex()}'"

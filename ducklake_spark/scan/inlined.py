@@ -42,6 +42,8 @@ _PLAIN: dict[str, pa.DataType] = {
     "timestamp_ms": pa.timestamp("us"),
     "timestamp_ns": pa.timestamp("us"),
     "timestamptz": pa.timestamp("us", "UTC"),
+    "timestamptz_ns": pa.timestamp("us", "UTC"),
+    "null": pa.null(),
     "varchar": pa.string(),
     "json": pa.string(),
     "uuid": pa.string(),
@@ -153,7 +155,7 @@ def _shown(value: Any, column: Column) -> Any:
             return [(_shown(k, key), _shown(v, item)) for k, v in value]
         case "struct":
             return {child.name: _shown(value[child.name], child) for child in column.children}
-        case "timestamp_ns":
+        case "timestamp_ns" | "timestamptz_ns":
             return _whole_micros(value, column)
         case "timestamp_s" | "timestamp_ms":
             return _scaled(value, _MICROS_PER_UNIT[column.type.name])
@@ -186,7 +188,7 @@ def _whole_micros(nanos: int, column: Column) -> int:
     micros, rest = divmod(nanos, 1000)
     if rest:
         raise UnsupportedFeatureError(
-            f"Column {column.name!r} holds a timestamp_ns with digits below microseconds, "
+            f"Column {column.name!r} holds a {column.type} with digits below microseconds, "
             "which Spark cannot hold.",
             hint="Read the table with DuckDB, or leave the column out.",
         )

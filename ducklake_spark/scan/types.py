@@ -68,6 +68,10 @@ _TYPES: dict[str, SparkType] = {
     "timestamp_ns": SparkType(
         T.TimestampNTZType(), T.LongType(), decode.from_nanos, is_writable=False
     ),
+    "timestamptz_ns": SparkType(
+        T.TimestampType(), T.LongType(), decode.from_zoned_nanos, is_writable=False
+    ),
+    "null": SparkType(T.NullType(), T.IntegerType(), lambda _: F.lit(None), is_writable=False),
     # Spark would write these as text, and of some text nobody could tell whose it is.
     "time_ns": SparkType(T.StringType(), T.LongType(), decode.time_ns_text, is_writable=False),
     "timetz": SparkType(T.StringType(), T.LongType(), decode.timetz_text, is_writable=False),

@@ -159,6 +159,12 @@ def parse_timestamp(text: str, per_second: int, *, zoned: bool = False) -> int:
     return ticks
 
 
+def lacks_zone(text: str) -> bool:
+    """Check for a finite timestamp that does not say its time zone."""
+    match = _TIMESTAMP_TEXT.fullmatch(text)
+    return match is not None and not match[7] and match[1].lower() not in _INFINITIES
+
+
 def format_interval(months: int, days: int, micros: int) -> str:
     sign = -1 if months < 0 else 1
     years, rest = divmod(abs(months), 12)

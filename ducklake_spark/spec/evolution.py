@@ -20,6 +20,7 @@ _PER_SECOND = {
     "timestamp": 1_000_000,
     "timestamptz": 1_000_000,
     "timestamp_ns": 1_000_000_000,
+    "timestamptz_ns": 1_000_000_000,
 }
 _INFINITE_DAYS = 2**31 - 1
 _INFINITE_TIME = 2**63 - 1

@@ -28,6 +28,7 @@ class Format:
     has_nested_schemas: bool = False
     has_truncated_bounds: bool = False
     has_view_columns: bool = False
+    has_epoch_transforms: bool = False
 
     def check_writable(self, lake: str) -> None:
         """Raise UnwritableVersionError if lakes of this version are read only."""
@@ -51,6 +52,7 @@ _READ = {
             has_nested_schemas=True,
             has_truncated_bounds=True,
             has_view_columns=True,
+            has_epoch_transforms=True,
         ),
     )
 }

@@ -143,7 +143,7 @@ class SortOrder:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A namespace of tables, views and macros."""
+    """A namespace of tables, views and macros; with a parent if it is nested in another one."""
 
     id: int
     uuid: uuid.UUID
@@ -151,6 +151,7 @@ class Schema:
     path: StoredPath
     begin_snapshot: int | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
+    parent_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,9 +239,14 @@ class View:
     def comment(self) -> str | None:
         return self.tags.get(COMMENT)
 
+    @staticmethod
+    def column_key(column: str) -> str:
+        """Return the key of the tag that comments on a column."""
+        return f"{COMMENT}.{column}"
+
     def column_tag(self, column: str) -> str:
         """The tag with a column's comment, in whatever case the column was named then."""
-        wanted = f"{COMMENT}.{column}"
+        wanted = self.column_key(column)
         return next((tag for tag in self.tags if fold(tag) == fold(wanted)), wanted)
 
     def column_comment(self, column: str) -> str | None:

@@ -1,6 +1,7 @@
 """Partition transforms: which files rows go to, and what the catalog says about them (FORMAT 1.8).
 
-Temporal transforms give plain parts of the calendar (month 3, not a month since 1970), in UTC.
+Temporal transforms give plain parts of the calendar (month 3, not a month since 1970), in UTC. The
+epoch transforms of version 1.1 count years, months, days or hours since 1970.
 """
 
 from __future__ import annotations
@@ -33,14 +34,16 @@ from ducklake_spark.spec.scalars import (
 from ducklake_spark.spec.types import FLOATS, SIGNED, DataType, Primitive
 
 CALENDAR_PARTS = ("year", "month", "day", "hour")
+EPOCH_PARTS = tuple(f"epoch_{part}" for part in CALENDAR_PARTS)
 MAX_BUCKETS = 2**31 - 1
 NULL_DIRECTORY = "__HIVE_DEFAULT_PARTITION__"
 
-_UNPARTITIONABLE = frozenset({"variant", "geometry", "unknown"})
+_UNPARTITIONABLE = frozenset({"variant", "geometry", "unknown", "null"})
 _WITH_DATE = frozenset({"date", "interval", *TIMESTAMP_UNITS})
 _WITH_CLOCK = _WITH_DATE | {"timetz", *TIME_UNITS}
 # Hashed as 64-bit integers; all other types but floats as bytes.
 _HASHED_AS_INTEGER = frozenset({"boolean", "date", *SIGNED, *TIME_UNITS, *TIMESTAMP_UNITS})
+_EPOCH_YEAR = 1970
 _MAX_INTEGER_PRECISION = 18
 _MAX_OFFSET = 16 * 3_600 - 1
 
@@ -77,16 +80,20 @@ def bucket(count: int) -> Transform:
     return Transform("bucket", count)
 
 
-def parse_transform(text: str) -> Transform:
-    """Read a transform as the catalog holds it: ``identity``, ``month``, ``bucket(8)``."""
+def parse_transform(text: str, *, epochs: bool = False) -> Transform:
+    """Read a transform as the catalog holds it: ``identity``, ``month``, ``bucket(8)``.
+
+    `epochs`: the transforms that count from 1970, such as ``epoch_day``, are accepted too.
+    """
     folded = fold(text)
-    if folded in ("identity", *CALENDAR_PARTS):
+    known = ("identity", *CALENDAR_PARTS, *(EPOCH_PARTS if epochs else ()))
+    if folded in known:
         return Transform(folded)
     match = _BUCKET.fullmatch(folded)
     if match is None:
         raise InvalidDefinitionError(
             f"{text!r} is not a partition transform.",
-            hint="The transforms are identity, year, month, day, hour and bucket(N).",
+            hint=f"The transforms are {', '.join(known)} and bucket(N).",
         )
     return bucket(int(match[1]))
 
@@ -143,8 +150,27 @@ def partition_value(transform: Transform, value: Physical, data_type: DataType) 
         return str(bucket_of(value, data_type, transform.buckets))
     if transform.name == "identity":
         return cast_text(value, data_type)
-    part = _calendar_part(transform.name, value, data_type)
+    part_of = _epoch_part if transform.name in EPOCH_PARTS else _calendar_part
+    part = part_of(transform.name, value, data_type)
     return None if part is None else str(part)
+
+
+def _epoch_part(name: str, value: Physical, data_type: DataType) -> int | None:
+    """Return how many years, months, days or hours begin after 1970-01-01 and up to the value."""
+    if data_type.name == "date":
+        seconds = value * SECONDS_PER_DAY
+        is_infinite = abs(value) >= DATE_INFINITY
+    elif data_type.name in TIMESTAMP_UNITS:
+        seconds = value // TIMESTAMP_UNITS[data_type.name]
+        is_infinite = abs(value) >= INFINITY
+    else:
+        raise InvalidDefinitionError(f"There is no {name} of a {data_type} to partition by.")
+    if is_infinite:
+        return None
+    year, month, _ = civil_from_days(seconds // SECONDS_PER_DAY)
+    years = int(year) - _EPOCH_YEAR
+    parts = (years, years * 12 + int(month) - 1, seconds // SECONDS_PER_DAY, seconds // 3_600)
+    return int(dict(zip(EPOCH_PARTS, parts, strict=True))[name])
 
 
 def _calendar_part(name: str, value: Physical, data_type: DataType) -> int | None:

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from ducklake_spark.spec import datetimes
 from ducklake_spark.spec.datetimes import MICROS
-from ducklake_spark.spec.types import MAX_DECIMAL_PRECISION, DataType, Primitive
+from ducklake_spark.spec.types import MAX_DECIMAL_PRECISION, ZONED, DataType, Primitive
 
 # The data type says which Python type a value has; a static checker cannot follow it there.
 Physical: TypeAlias = Any
@@ -34,6 +34,7 @@ TIMESTAMP_UNITS = {
     "timestamp": MICROS,
     "timestamp_ns": 10**9,
     "timestamptz": MICROS,
+    "timestamptz_ns": 10**9,
 }
 
 _BOOLEANS = {"0": False, "false": False, "f": False, "1": True, "true": True, "t": True}
@@ -56,8 +57,7 @@ def parse_text(text: str, data_type: DataType) -> Physical:
     if name in INTEGER_RANGES:
         return _parse_integer(text, name)
     if name in TIMESTAMP_UNITS:
-        zoned = name == "timestamptz"
-        return datetimes.parse_timestamp(text, TIMESTAMP_UNITS[name], zoned=zoned)
+        return datetimes.parse_timestamp(text, TIMESTAMP_UNITS[name], zoned=name in ZONED)
     if name in TIME_UNITS:
         return datetimes.parse_time(text, TIME_UNITS[name])
     if name not in _PARSERS:
@@ -80,7 +80,7 @@ def format_text(value: Physical, data_type: DataType) -> str:
     if name in TIMESTAMP_UNITS:
         text = datetimes.format_timestamp(value, TIMESTAMP_UNITS[name])
         is_finite = abs(value) < datetimes.INFINITY
-        return f"{text}+00" if name == "timestamptz" and is_finite else text
+        return f"{text}+00" if name in ZONED and is_finite else text
     if name in TIME_UNITS:
         return datetimes.format_time(value, TIME_UNITS[name])
     if name not in _FORMATTERS:

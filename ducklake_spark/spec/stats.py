@@ -7,10 +7,12 @@ without bounds says to DuckDB that there was no value yet. What is not known nee
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from ducklake_spark.spec.datetimes import lacks_zone
 from ducklake_spark.spec.scalars import (
     Physical,
     format_text,
@@ -18,11 +20,11 @@ from ducklake_spark.spec.scalars import (
     parse_text,
     to_float32,
 )
-from ducklake_spark.spec.types import FLOATS, DataType
+from ducklake_spark.spec.types import FLOATS, ZONED, DataType
 
 # DuckDB writes bounds for these into tables, not into files, and uses neither.
 _WITHOUT_BOUNDS = frozenset({"int128", "uint128", "interval", "timetz"})
-_WITHOUT_ROW = frozenset({"variant", "geometry", "unknown"})
+_WITHOUT_ROW = frozenset({"variant", "geometry", "unknown", "null"})
 _NOT_FOR_PRUNING = _WITHOUT_BOUNDS | _WITHOUT_ROW | {"blob", "json"}
 # DuckDB's files say 0 values and 0 NULLs for these, whatever they hold.
 _WITHOUT_COUNTS = frozenset({"interval", "timetz"})
@@ -83,9 +85,21 @@ def bounds(stats: ColumnStats, data_type: DataType) -> tuple[Physical | None, Ph
     return low, high
 
 
+def cover_truncated(stats: ColumnStats, data_type: DataType) -> ColumnStats:
+    """Raise the upper bound of a text column above every text that begins with it.
+
+    Version 1.1 may store the beginning of the highest text only.
+    """
+    if data_type.name != "varchar" or stats.max_value is None:
+        return stats
+    kept = stats.max_value.rstrip(chr(sys.maxunicode))
+    above = kept[:-1] + chr(ord(kept[-1]) + 1) if kept else None
+    return replace(stats, max_value=above)
+
+
 def _bound(text: str | None, data_type: DataType) -> Physical | None:
-    if text is None:
-        return None
+    if text is None or (data_type.name in ZONED and lacks_zone(text)):
+        return None  # the zone of the bound is unknown
     try:
         value = parse_text(text, data_type)
     except ValueError:

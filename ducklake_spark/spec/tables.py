@@ -22,6 +22,8 @@ from sqlalchemy import (
     Table,
     Uuid,
 )
+from sqlalchemy import column as column_clause
+from sqlalchemy.sql.expression import ColumnClause
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 from ducklake_spark.spec.formats import INLINED_COLUMNS
@@ -406,3 +408,18 @@ sort_expression = _table(
     _text("sort_direction"),
     _text("null_order"),
 )
+
+# --- what only version 1.1 has: read, and never created ---
+
+view_column_tag = Table(
+    "ducklake_view_column_tag",
+    MetaData(),
+    _int("view_id"),
+    _text("column_name"),
+    _int("begin_snapshot"),
+    _int("end_snapshot"),
+    _text("key"),
+    _text("value"),
+)
+# A column of `schema`, for a SELECT from it; NULL for schemas that are not nested in another one.
+PARENT_SCHEMA_ID: ColumnClause[int] = column_clause("parent_schema_id", BigInteger)

@@ -12,8 +12,11 @@ from ducklake_spark.errors import InvalidDefinitionError
 PRIMITIVES = frozenset(
     """boolean int8 int16 int32 int64 int128 uint8 uint16 uint32 uint64 uint128 float32 float64
     decimal time time_ns timetz date timestamp timestamp_s timestamp_ms timestamp_ns timestamptz
-    interval varchar blob json uuid variant geometry unknown""".split()
+    interval varchar blob json uuid variant geometry unknown timestamptz_ns null""".split()
 )
+# Types that only lakes of version 1.1 have, and that tables created here cannot have.
+ONLY_READ = ("timestamptz_ns", "null")
+ZONED = ("timestamptz", "timestamptz_ns")
 
 # Other spellings, of DuckDB's and Spark's SQL, that name the same type.
 _ALIASES = {

@@ -6,8 +6,8 @@ Python's datetime does not know:
     boolean bool · integers int · floats float · decimal Decimal at the type's scale · varchar and
     json str · blob bytes · uuid UUID · date days since 1970 · time µs · time_ns ns · timetz (µs of
     the local time, seconds east of UTC) · timestamp µs · timestamp_s s · timestamp_ms ms ·
-    timestamp_ns ns · timestamptz µs of UTC · interval (months, days, µs) · list list · struct dict
-    · map list of pairs · NULL None
+    timestamp_ns ns · timestamptz µs of UTC · timestamptz_ns ns of UTC ·
+    interval (months, days, µs) · list list · struct dict · map list of pairs · NULL None
 
 Infinite dates are ±DATE_INFINITY, infinite timestamps ±INFINITY in every unit.
 """
@@ -36,7 +36,7 @@ from ducklake_spark.spec.scalars import (
     parse_text,
     to_float32,
 )
-from ducklake_spark.spec.types import DataType, Primitive
+from ducklake_spark.spec.types import ZONED, DataType, Primitive
 
 __all__ = [
     "DATE_INFINITY",
@@ -110,7 +110,7 @@ def _float(value: float, data_type: DataType) -> float:
 
 
 def _timestamp(value: datetime.datetime, data_type: DataType) -> int:
-    is_zoned = data_type.name == "timestamptz"
+    is_zoned = data_type.name in ZONED
     if value.tzinfo is None:
         value = value.replace(tzinfo=datetime.UTC)
     elif not is_zoned:

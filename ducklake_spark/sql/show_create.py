@@ -79,7 +79,7 @@ def default_text(column: Column, text: str) -> str:
             return str(parse_text(text, column.type)).lower()
         case "date":
             return f"DATE {literal(text)}"
-        case "timestamptz":
+        case "timestamptz" | "timestamptz_ns":
             return f"TIMESTAMP {literal(text)}"
         case "timestamp" | "timestamp_s" | "timestamp_ms":
             return f"TIMESTAMP_NTZ {literal(text)}"

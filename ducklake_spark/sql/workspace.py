@@ -354,11 +354,11 @@ class Workspace:
             )
         is_first = lake not in self._open
         work = self._part_of(self._open, lake)
-        work.tx.check_writable()
         work.is_first = is_first
         tx, turn, files = work.tx, work.turn, work.files
         try:
             with tx.savepoint():
+                tx.check_writable()
                 yield work
         except BaseException as error:
             work.back_to(tx, files)

@@ -143,7 +143,8 @@ def _read_vectors(path: str) -> pa.Table:
     snapshots = [pa.repeat(pa.scalar(s, pa.int64()), len(found)) for s, found in vectors.items()]
     if None in vectors:
         return pa.table({"pos": positions})
-    return pa.table({"pos": positions, SNAPSHOT_COLUMN: pa.chunked_array(snapshots)})
+    table = pa.table({"pos": positions, SNAPSHOT_COLUMN: pa.chunked_array(snapshots)})
+    return table.sort_by("pos")
 
 
 def _read(path: str) -> pa.Table:

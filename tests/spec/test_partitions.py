@@ -15,6 +15,7 @@ import pytest
 
 from ducklake_spark.errors import InvalidDefinitionError
 from ducklake_spark.spec.partitions import (
+    EPOCH_PARTS,
     IDENTITY,
     NULL_DIRECTORY,
     Transform,
@@ -27,7 +28,7 @@ from ducklake_spark.spec.partitions import (
     partition_directory,
     partition_value,
 )
-from ducklake_spark.spec.types import PRIMITIVES, parse_type
+from ducklake_spark.spec.types import ONLY_READ, PRIMITIVES, parse_type
 from ducklake_spark.spec.values import (
     DATE_INFINITY,
     INFINITY,
@@ -260,7 +261,7 @@ def test_equal_names_of_keys_are_not_hidden() -> None:
 @pytest.mark.parametrize("transform", [IDENTITY, YEAR, MONTH, DAY, HOUR, bucket(3)])
 def test_a_transform_is_accepted_where_duckdb_has_it(transform: Transform, file_lake: Any) -> None:
     function = {"identity": "typeof", "bucket": "murmur3_32"}.get(transform.name, transform.name)
-    for name in sorted(PRIMITIVES - {"decimal", "variant", "geometry", "unknown"}):
+    for name in sorted(PRIMITIVES - {"decimal", "variant", "geometry", "unknown", *ONLY_READ}):
         with suppress(duckdb.BinderException):
             file_lake.sql(f"SELECT {function}(NULL::{HASHED[name][0]})")
             check_transform(transform, parse_type(name))
@@ -327,3 +328,45 @@ def test_what_is_no_partition_key_is_refused(text: str) -> None:
     with pytest.raises(InvalidDefinitionError) as raised:
         parse_partition_expression(text)
     assert raised.value.hint
+
+
+# --- epoch transforms, of version 1.1 ---
+
+_EPOCHS = [
+    # value, year, month, day, hour
+    ("date", "2020-01-01", 50, 600, 18262, 438288),
+    ("date", "1970-01-01", 0, 0, 0, 0),
+    ("date", "1969-12-31", -1, -1, -1, -24),
+    ("timestamp", "1969-12-31 23:59:59.999999", -1, -1, -1, -1),
+    ("timestamp", "1968-02-29 00:00:00", -2, -23, -672, -16128),
+    ("timestamp_s", "1970-02-01 01:00:00", 0, 1, 31, 745),
+    ("timestamp_ms", "1971-01-01 00:00:00.001", 1, 12, 365, 8760),
+    ("timestamp_ns", "1969-12-31 23:59:59.999999999", -1, -1, -1, -1),
+    ("timestamptz", "2024-01-01 00:30:00+02", 53, 647, 19722, 473350),
+    ("timestamptz_ns", "2024-01-01 00:30:00.000000001+02", 53, 647, 19722, 473350),
+    ("date", "infinity", None, None, None, None),
+    ("timestamptz", "-infinity", None, None, None, None),
+]
+
+
+@pytest.mark.parametrize(("type_name", "text", "year", "month", "day", "hour"), _EPOCHS)
+def test_an_epoch_transform_counts_from_1970(
+    type_name: str, text: str, year: int, month: int, day: int, hour: int
+) -> None:
+    data_type = parse_type(type_name)
+    value = parse_text(text, data_type)
+    found = [
+        partition_value(parse_transform(name, epochs=True), value, data_type)
+        for name in EPOCH_PARTS
+    ]
+    assert found == [None if n is None else str(n) for n in (year, month, day, hour)]
+    assert partition_value(parse_transform("epoch_day", epochs=True), None, data_type) is None
+
+
+@pytest.mark.parametrize("name", EPOCH_PARTS)
+def test_an_epoch_transform_is_of_version_1_1_only(name: str) -> None:
+    assert str(parse_transform(name.upper(), epochs=True)) == name
+    with pytest.raises(InvalidDefinitionError):
+        parse_transform(name)
+    with pytest.raises(InvalidDefinitionError):
+        parse_partition_expression(f"{name}(ts)")

@@ -11,17 +11,19 @@ from typing import Any
 
 import pytest
 
+from ducklake_spark.spec.predicates import Comparison, might_match
 from ducklake_spark.spec.stats import (
     ColumnStats,
     TableColumnStats,
     bounds,
+    cover_truncated,
     has_counts,
     holds_only_nulls,
     widen,
     widen_by_all,
 )
 from ducklake_spark.spec.types import DataType, parse_type
-from ducklake_spark.spec.values import format_text
+from ducklake_spark.spec.values import format_text, parse_text
 
 INT = parse_type("int32")
 VARCHAR = parse_type("varchar")
@@ -339,3 +341,38 @@ def test_a_row_without_bounds_is_believed_only_with_proof() -> None:
 def test_extra_statistics_survive() -> None:
     current = TableColumnStats(1, False, None, "1", "2", "extra")
     assert widen(current, _file("3", "3"), INT) == replace(current, max_value="3")
+
+
+# --- bounds of version 1.1 ---
+
+
+@pytest.mark.parametrize(
+    ("stored", "covered"),
+    [
+        ("us", "ut"),
+        ("a\U0010ffff", "b"),
+        ("\U0010ffff", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_an_upper_bound_that_may_be_cut_off_covers_what_it_begins(
+    stored: str | None, covered: str | None
+) -> None:
+    text = parse_type("varchar")
+    stats = cover_truncated(_file("a", stored), text)
+    assert (stats.min_value, stats.max_value) == ("a", covered)
+    for operator, value in (("=", f"{stored}x"), (">", stored), (">=", f"{stored}z")):
+        if stored is not None:
+            demand = Comparison(1, operator, value)  # type: ignore[arg-type]
+            assert might_match(demand, {1: stats}, {1: text})
+    assert cover_truncated(_file("1", "5"), parse_type("int64")) == _file("1", "5")
+
+
+@pytest.mark.parametrize("type_name", ["timestamptz", "timestamptz_ns"])
+def test_a_bound_with_a_zone_but_without_saying_so_is_not_used(type_name: str) -> None:
+    data_type = parse_type(type_name)
+    low, high = "2024-01-01 00:00:00", "2024-01-02 00:00:00+00"
+    found = bounds(_file(low, high), data_type)
+    assert found == (None, parse_text(high, data_type))
+    assert bounds(_file("-infinity", "infinity"), data_type) != (None, None)

@@ -16,7 +16,17 @@ from ducklake_spark.spec import tables
 
 _f, _c, _s = tables.data_file.c, tables.column.c, tables.file_column_stats.c
 # DuckDB's files say 0 values and 0 NULLs for the first two, and nothing of the others.
-_UNCOUNTED = ("interval", "timetz", "variant", "geometry", "unknown", "struct", "list", "map")
+_UNCOUNTED = (
+    "interval",
+    "timetz",
+    "variant",
+    "geometry",
+    "unknown",
+    "null",
+    "struct",
+    "list",
+    "map",
+)
 
 _FIXED_BY_VERIFYING = "Set it to what the file holds (verify with files => true says what that is)."
 

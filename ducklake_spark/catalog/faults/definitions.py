@@ -18,6 +18,7 @@ from ducklake_spark.catalog.faults.check import (
     warning,
 )
 from ducklake_spark.catalog.faults.lifetimes import overlapping
+from ducklake_spark.catalog.versions import current_format
 from ducklake_spark.errors import InvalidDefinitionError
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.faults import Fault, Severity
@@ -171,6 +172,21 @@ def _is_same_name(row: Row[Any]) -> bool:
     return name.isascii()
 
 
+_SAME_SCHEMA_NAME = error(
+    "duplicate-name",
+    _same_name(tables.schema, "schema_id", [], "schema_name"),
+    "Another schema has the name {schema_name!r} too, from snapshot {next_begin} on.",
+    _RENAME,
+    keep=_is_same_name,
+)
+
+
+def schema_names(scope: Scope) -> Iterator[Fault]:
+    """Schemas have different names, unless they may be nested in different schemas."""
+    if not current_format(scope.connection).has_nested_schemas:
+        yield from _SAME_SCHEMA_NAME(scope)
+
+
 FINDERS: tuple[Finder, ...] = (
     error(
         "duplicate-name",
@@ -185,13 +201,7 @@ FINDERS: tuple[Finder, ...] = (
         _RENAME,
         keep=_is_same_name,
     ),
-    error(
-        "duplicate-name",
-        _same_name(tables.schema, "schema_id", [], "schema_name"),
-        "Another schema has the name {schema_name!r} too, from snapshot {next_begin} on.",
-        _RENAME,
-        keep=_is_same_name,
-    ),
+    schema_names,
     error(
         "duplicate-name",
         _same_name(

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Row, and_, func, select
 
 from ducklake_spark.catalog.faults.check import MAKE_ANEW, Finder, Scope, error, of
+from ducklake_spark.catalog.versions import current_format
 from ducklake_spark.errors import InvalidDefinitionError
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.faults import Fault, Severity
@@ -72,9 +73,10 @@ _LOST_COLUMN = (
 
 def transforms(scope: Scope) -> Iterator[Fault]:
     """Every transform is one that other clients know."""
+    epochs = current_format(scope.connection).has_epoch_transforms
     for row in scope.rows(select(of(_k.table_id), _k.transform, _k.partition_id)):
         try:
-            parse_transform(row.transform)
+            parse_transform(row.transform, epochs=epochs)
         except InvalidDefinitionError:
             yield Fault(
                 Severity.ERROR,
@@ -140,7 +142,7 @@ def values(scope: Scope) -> Iterator[Fault]:
 def _values_of_bounds(row: Row[Any]) -> set[str | None]:
     try:
         data_type: DataType = parse_type(row.column_type)
-        transform = parse_transform(row.transform)
+        transform = parse_transform(row.transform, epochs=True)
     except InvalidDefinitionError:
         return set()  # other checks tell of that
     if data_type.name in FLOATS:
