@@ -85,7 +85,7 @@ def _versions(session: Session, settings: SparkSettings) -> Iterator[Finding]:
 
 def _look_at_lake(lake: Attached, session: Session | None) -> Iterator[Finding]:
     try:
-        found, path = _look_at_catalog(lake)
+        found, path, is_writable = _look_at_catalog(lake)
         yield found
     except DuckLakeError as error:
         yield _failed("catalog", error, "Check catalog and metadata_schema.")
@@ -102,12 +102,15 @@ def _look_at_lake(lake: Attached, session: Session | None) -> Iterator[Finding]:
             "Set data_path to a complete path.",
             works=True,
         )
-    if not lake.read_only:
+    if is_writable and not lake.read_only:
         yield from _look_at_data_path(path, session)
 
 
-def _look_at_catalog(lake: Attached) -> tuple[Finding, str]:
-    """The finding and the lake's complete data path; a new lake's is where it would be."""
+def _look_at_catalog(lake: Attached) -> tuple[Finding, str, bool]:
+    """The finding, the lake's complete data path, and whether its version can be written.
+
+    The data path of a new lake is where it would be.
+    """
     try:
         with Catalog.open(
             lake.catalog,
@@ -116,14 +119,15 @@ def _look_at_catalog(lake: Attached) -> tuple[Finding, str]:
             create=False,
         ) as opened:
             newest = opened.snapshot().id
-            version = opened.format.version
+            known = opened.format
+            version = known.version if known.is_writable else f"{known.version} (read only)"
             found = Finding("catalog", f"DuckLake {version}, at snapshot {newest}")
-            return found, opened.data_path
+            return found, opened.data_path, known.is_writable
     except CatalogNotFoundError:
         if lake.read_only:
             raise  # nobody will create it
         path = Catalog.planned_data_path(lake.catalog, lake.data_path)
-        return Finding("catalog", "not there yet: the first run creates it"), path
+        return Finding("catalog", "not there yet: the first run creates it"), path, True
 
 
 def _look_at_data_path(path: str, session: Session | None) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Reads definitions at a snapshot: schemas, tables with their column trees, views, macros.
+"""Reads definitions at a snapshot: schemas, and tables with their column trees.
 
 A question about one table reads that table's rows only. Statements are put together once, with
 parameters for what differs: to build one anew costs several times what it takes to run it.
@@ -6,7 +6,6 @@ parameters for what differs: to build one anew costs several times what it takes
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -30,12 +29,8 @@ from ducklake_spark.catalog.versions import current_format
 from ducklake_spark.errors import CatalogDamagedError
 from ducklake_spark.spec import tables
 from ducklake_spark.spec.model import (
-    COMMENT,
     Column,
     Default,
-    Macro,
-    MacroImplementation,
-    MacroParameter,
     PartitionField,
     PartitionSpec,
     Schema,
@@ -43,7 +38,6 @@ from ducklake_spark.spec.model import (
     SortOrder,
     Table,
     TableEntry,
-    View,
 )
 from ducklake_spark.spec.names import QualifiedName, fold
 from ducklake_spark.spec.partitions import parse_transform
@@ -55,7 +49,7 @@ FOREVER = 2**62
 
 # Parameters of the statements below, by the same names.
 _SNAPSHOT = bindparam("snapshot_id", type_=BigInteger)
-_SCHEMA = bindparam("schema_id", type_=BigInteger)
+SCHEMA = bindparam("schema_id", type_=BigInteger)
 _TABLE = bindparam("table_id", type_=BigInteger)
 _NAME = bindparam("name", type_=String)
 
@@ -73,13 +67,13 @@ def visible(table: SqlTable) -> ColumnElement[bool]:
 Tagged = tuple[Row[Any], dict[str, str]]
 
 
-def _with_tags(table: SqlTable, tags: SqlTable, belongs: ColumnElement[bool]) -> Select[Any]:
+def with_tags(table: SqlTable, tags: SqlTable, belongs: ColumnElement[bool]) -> Select[Any]:
     """The rows of a table, each with one of its tags: as often as there are tags, at least once."""
     joined = table.outerjoin(tags, and_(belongs, visible(tags)))
     return select(table, tags.c.key, tags.c.value).select_from(joined).where(visible(table))
 
 
-def _grouped(rows: Iterable[Row[Any]], key: str) -> list[Tagged]:
+def grouped(rows: Iterable[Row[Any]], key: str) -> list[Tagged]:
     """Each row once, with all its tags."""
     found: dict[int, Tagged] = {}
     for row in rows:
@@ -91,7 +85,7 @@ def _grouped(rows: Iterable[Row[Any]], key: str) -> list[Tagged]:
 
 # --- schemas ---
 
-_SCHEMAS = _with_tags(
+_SCHEMAS = with_tags(
     tables.schema, tables.tag, tables.tag.c.object_id == tables.schema.c.schema_id
 ).order_by(tables.schema.c.schema_id)
 
@@ -114,15 +108,15 @@ def read_schemas(connection: Connection, snapshot_id: int) -> list[Schema]:
             tags=tags,
             parent_id=row.parent_schema_id if is_nested else None,
         )
-        for row, tags in _grouped(rows, "schema_id")
+        for row, tags in grouped(rows, "schema_id")
     ]
 
 
 # --- tables ---
 
 _LISTED_TABLES = (
-    _with_tags(tables.table, tables.tag, tables.tag.c.object_id == tables.table.c.table_id)
-    .where(tables.table.c.schema_id == _SCHEMA)
+    with_tags(tables.table, tables.tag, tables.tag.c.object_id == tables.table.c.table_id)
+    .where(tables.table.c.schema_id == SCHEMA)
     .order_by(tables.table.c.table_id)
 )
 
@@ -132,21 +126,21 @@ def list_tables(connection: Connection, snapshot_id: int, schema: Schema) -> lis
     rows = connection.execute(_LISTED_TABLES, parameters)
     return [
         TableEntry(row.table_id, schema.id, QualifiedName(schema.name, row.table_name), tags)
-        for row, tags in _grouped(rows, "table_id")
+        for row, tags in grouped(rows, "table_id")
     ]
 
 
-def _named(table: SqlTable, id_column: str, name_column: str) -> Select[Any]:
+def named(table: SqlTable, id_column: str, name_column: str) -> Select[Any]:
     """Rows that may have the name `fold` tells to be the one that is wanted."""
     stored = table.c[name_column]
-    return _with_tags(table, tables.tag, tables.tag.c.object_id == table.c[id_column]).where(
-        table.c.schema_id == _SCHEMA, func.lower(stored) == func.lower(_NAME)
+    return with_tags(table, tables.tag, tables.tag.c.object_id == table.c[id_column]).where(
+        table.c.schema_id == SCHEMA, func.lower(stored) == func.lower(_NAME)
     )
 
 
-_TABLE_NAMED = _named(tables.table, "table_id", "table_name")
+_TABLE_NAMED = named(tables.table, "table_id", "table_name")
 _COLUMNS = (
-    _with_tags(
+    with_tags(
         tables.column,
         tables.column_tag,
         and_(
@@ -164,7 +158,7 @@ def find_table(
 ) -> Table | None:
     """A table's whole definition, by name."""
     parameters = {"snapshot_id": snapshot_id, "schema_id": schema.id, "name": name}
-    for row, tags in _grouped(connection.execute(_TABLE_NAMED, parameters), "table_id"):
+    for row, tags in grouped(connection.execute(_TABLE_NAMED, parameters), "table_id"):
         if fold(row.table_name) == fold(name):
             return _read_table(connection, snapshot_id, schema, row, tags, data_path)
     return None
@@ -198,7 +192,7 @@ def read_columns(connection: Connection, snapshot_id: int, table_id: int) -> tup
     """The column trees of a table."""
     parameters = {"snapshot_id": snapshot_id, "table_id": table_id}
     children: defaultdict[int | None, list[Tagged]] = defaultdict(list)
-    for row, tags in _grouped(connection.execute(_COLUMNS, parameters), "column_id"):
+    for row, tags in grouped(connection.execute(_COLUMNS, parameters), "column_id"):
         children[row.parent_column].append((row, tags))
     return tuple(_column(*root, children) for root in children[None])
 
@@ -350,117 +344,3 @@ def _read_sort(connection: Connection, snapshot_id: int, table_id: int) -> SortO
         for row in rows
     )
     return SortOrder(rows[0].id, tuple(keys))
-
-
-# --- views and macros ---
-
-
-_VIEW_NAMED = _named(tables.view, "view_id", "view_name")
-_VIEWS = (
-    _with_tags(tables.view, tables.tag, tables.tag.c.object_id == tables.view.c.view_id)
-    .where(tables.view.c.schema_id == _SCHEMA)
-    .order_by(tables.view.c.view_id)
-)
-
-
-_VIEW_COLUMN_TAGS = select(
-    tables.view_column_tag.c.view_id,
-    tables.view_column_tag.c.column_name,
-    tables.view_column_tag.c.key,
-    tables.view_column_tag.c.value,
-).where(visible(tables.view_column_tag))
-
-
-def list_views(connection: Connection, snapshot_id: int, schema: Schema) -> list[View]:
-    parameters = {"snapshot_id": snapshot_id, "schema_id": schema.id}
-    found = _grouped(connection.execute(_VIEWS, parameters), "view_id")
-    comments = _view_column_comments(connection, snapshot_id)
-    return [_view(row, schema, tags | comments[row.view_id]) for row, tags in found]
-
-
-def _view_column_comments(connection: Connection, snapshot_id: int) -> Mapping[int, dict[str, str]]:
-    """Return the comments of the columns of views, by view, as tags of the views.
-
-    Version 1.0 has no place for them, so dbt-ducklake keeps them there as tags.
-    """
-    found: defaultdict[int, dict[str, str]] = defaultdict(dict)
-    if current_format(connection).has_view_columns:
-        for row in connection.execute(_VIEW_COLUMN_TAGS, {"snapshot_id": snapshot_id}):
-            if row.key == COMMENT and row.value is not None:
-                found[row.view_id][View.column_key(row.column_name)] = row.value
-    return found
-
-
-def find_view(connection: Connection, snapshot_id: int, schema: Schema, name: str) -> View | None:
-    parameters = {"snapshot_id": snapshot_id, "schema_id": schema.id, "name": name}
-    for row, tags in _grouped(connection.execute(_VIEW_NAMED, parameters), "view_id"):
-        if fold(row.view_name) == fold(name):
-            comments = _view_column_comments(connection, snapshot_id)
-            return _view(row, schema, tags | comments[row.view_id])
-    return None
-
-
-def _view(row: Row[Any], schema: Schema, tags: Mapping[str, str]) -> View:
-    aliases = row.column_aliases
-    return View(
-        id=row.view_id,
-        uuid=row.view_uuid,
-        schema_id=schema.id,
-        name=QualifiedName(schema.name, row.view_name),
-        sql=row.sql,
-        dialect=row.dialect,
-        column_aliases=parse_aliases(aliases) if aliases else (),
-        tags=tags,
-        begin_snapshot=row.begin_snapshot,
-    )
-
-
-_ALIAS = re.compile(r'"(?:[^"]|"")*"|[^,"\s][^,"]*')
-
-
-def parse_aliases(text: str) -> tuple[str, ...]:
-    """The names in ``"a","b c"``, which other clients may write without quotes."""
-    return tuple(_bare(alias.strip()) for alias in _ALIAS.findall(text))
-
-
-def _bare(alias: str) -> str:
-    return alias[1:-1].replace('""', '"') if alias.startswith('"') else alias
-
-
-_MACROS = (
-    _with_tags(tables.macro, tables.tag, tables.tag.c.object_id == tables.macro.c.macro_id)
-    .where(tables.macro.c.schema_id == _SCHEMA)
-    .order_by(tables.macro.c.macro_id)
-)
-
-
-def list_macros(connection: Connection, snapshot_id: int, schema: Schema) -> list[Macro]:
-    rows = connection.execute(_MACROS, {"snapshot_id": snapshot_id, "schema_id": schema.id}).all()
-    return [
-        Macro(
-            id=row.macro_id,
-            schema_id=schema.id,
-            name=QualifiedName(schema.name, row.macro_name),
-            implementations=_implementations(connection, row.macro_id),
-            tags=tags,
-        )
-        for row, tags in _grouped(rows, "macro_id")
-    ]
-
-
-def _implementations(connection: Connection, macro_id: int) -> tuple[MacroImplementation, ...]:
-    i, p = tables.macro_impl, tables.macro_parameters
-    parameters: defaultdict[int, list[MacroParameter]] = defaultdict(list)
-    for row in connection.execute(
-        select(p).where(p.c.macro_id == macro_id).order_by(p.c.impl_id, p.c.column_id)
-    ):
-        parameters[row.impl_id].append(
-            MacroParameter(
-                row.parameter_name, row.parameter_type, row.default_value, row.default_value_type
-            )
-        )
-    rows = connection.execute(select(i).where(i.c.macro_id == macro_id).order_by(i.c.impl_id))
-    return tuple(
-        MacroImplementation(row.dialect, row.sql, row.type, tuple(parameters[row.impl_id]))
-        for row in rows
-    )

@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 
 from sqlalchemy import Connection
 
-from ducklake_spark.catalog import definitions
+from ducklake_spark.catalog import definitions, views
 from ducklake_spark.catalog.changed import read_changes, read_files_with_inlined_deletes
 from ducklake_spark.catalog.files import read_files, read_table_column_stats, read_table_stats
 from ducklake_spark.catalog.history import require_snapshots
@@ -209,7 +209,7 @@ class SnapshotReader:
     def views(self, schema: str) -> list[View]:
         """The views of a schema."""
         found = self.schema(schema)
-        return self._ask(lambda c: definitions.list_views(c, self._snapshot.id, found))
+        return self._ask(lambda c: views.list_views(c, self._snapshot.id, found))
 
     def view(self, name: Name) -> View:
         """The view of that name; raises NotFoundError."""
@@ -221,12 +221,12 @@ class SnapshotReader:
         schema = self.schema(wanted.schema)
         if not is_storable(wanted.name):
             return None
-        return self._ask(lambda c: definitions.find_view(c, self._snapshot.id, schema, wanted.name))
+        return self._ask(lambda c: views.find_view(c, self._snapshot.id, schema, wanted.name))
 
     def macros(self, schema: str) -> list[Macro]:
         """The macros of a schema: DuckDB's, and the functions that were created here."""
         found = self.schema(schema)
-        return self._ask(lambda c: definitions.list_macros(c, self._snapshot.id, found))
+        return self._ask(lambda c: views.list_macros(c, self._snapshot.id, found))
 
     def files(
         self, table: Table, *, predicate: Predicate | None = None, stats_of: Collection[int] = ()

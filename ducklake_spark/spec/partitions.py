@@ -164,7 +164,10 @@ def _epoch_part(name: str, value: Physical, data_type: DataType) -> int | None:
         seconds = value // TIMESTAMP_UNITS[data_type.name]
         is_infinite = abs(value) >= INFINITY
     else:
-        raise InvalidDefinitionError(f"There is no {name} of a {data_type} to partition by.")
+        raise InvalidDefinitionError(
+            f"Cannot partition by {name}({data_type}).",
+            hint=f"{name} accepts dates and timestamps.",
+        )
     if is_infinite:
         return None
     year, month, _ = civil_from_days(seconds // SECONDS_PER_DAY)

@@ -11,6 +11,8 @@ import psycopg
 import pytest
 
 from ducklake_spark.catalog import Field, Transaction
+from ducklake_spark.config import Attached
+from ducklake_spark.doctor import _look_at_lake
 from ducklake_spark.errors import (
     CatalogVersionError,
     InvalidDefinitionError,
@@ -220,6 +222,19 @@ def test_no_change_is_committed(tmp_path: Path) -> None:
             with pytest.raises(UnwritableVersionError):
                 upkeep()
     assert lake.dump() == before
+
+
+def test_the_doctor_writes_no_probe_into_a_lake_that_is_read_only(tmp_path: Path) -> None:
+    lake = file_lake("sqlite", tmp_path)
+    _small_lake(lake)
+    attached = Attached("", lake.catalog)
+    assert [found.subject for found in _look_at_lake(attached, None)] == [
+        "catalog",
+        "data path, from here",
+    ]
+    migrate(lake)
+    (found,) = _look_at_lake(attached, None)
+    assert str(found) == "catalog: [OK] DuckLake 1.1 (read only), at snapshot 2"
 
 
 # --- a migration while the lake is open ---
