@@ -87,8 +87,8 @@ class TestLatestVersionPointer:
         run_dbt(["run"])  # as a table without versions
         models = Path(project.project_root) / "models"
         (models / "cities.sql").rename(models / "cities_v1.sql")
-        write_file("{{ config(materialized='table') }} select 2 as id", models, "cities_v2.sql")
-        write_file(_VERSIONS, models, "cities.yml")
+        write_file(_PARTITIONED, models, "cities_v2.sql")
+        write_file(_VERSIONS % "cities", models, "cities.yml")
         for _ in range(2):
             run_dbt(["run"])
             assert project.run_sql("select * from {schema}.cities", fetch="all") == [(2,)]
@@ -97,10 +97,28 @@ class TestLatestVersionPointer:
         with FarDuck(lake_address) as duck:
             assert duck.rows(f"SELECT * FROM lake.{project.test_schema}.cities") == [(2,)]
 
+    def test_a_python_model_has_one_too(self, project: Any) -> None:
+        models = Path(project.project_root) / "models"
+        write_file("select 1 as id", models, "facts_v1.sql")
+        write_file(_PYTHON, models, "facts_v2.py")
+        write_file(_VERSIONS % "facts", models, "facts.yml")
+        run_dbt(["run", "--select", "facts"])
+        assert project.run_sql("select * from {schema}.facts", fetch="all") == [(2,)]
 
+
+_PARTITIONED = """
+{{ config(
+    materialized='incremental', unique_key='id', partitioned_by=['id'], sorted_by=['id']
+) }}
+select 2 as id
+"""
+_PYTHON = """
+def model(dbt, session):
+    return session.sql("select 2 as id")
+"""
 _VERSIONS = """
 models:
-  - name: cities
+  - name: %s
     latest_version: 2
     config: {latest_version_pointer: {enabled: true}}
     versions: [{v: 1}, {v: 2}]
@@ -169,8 +187,13 @@ class TestSqlAsOperation:
         assert rows == [(2,), (3,)]
 
     def test_maintenance(self, project: Any) -> None:
-        run_dbt(["run"])
+        for table in ("a", "b"):
+            project.run_sql(f"create table {{schema}}.{table} as select 1 as id")
+            project.run_sql(f"insert into {{schema}}.{table} values (2)")
         run_dbt(["run-operation", "--sql", "call lake.merge_adjacent_files()"])
+        for table in ("a", "b"):
+            files = f"select * from lake.list_files('{project.test_schema}.{table}')"
+            assert len(project.run_sql(files, fetch="all")) == 1
 
 
 def _snapshots(project: Any) -> int:

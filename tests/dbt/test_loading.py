@@ -1,4 +1,4 @@
-"""Importing the engine leaves the garbage collector as it was, and explains what does not fit."""
+"""Importing the engine keeps the garbage collector on, and explains packages that do not fit."""
 
 from __future__ import annotations
 

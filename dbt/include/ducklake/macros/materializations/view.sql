@@ -8,7 +8,8 @@
   {{ run_hooks(pre_hooks, inside_transaction=True) }}
 
   {% call statement('main') -%}
-    {{ get_create_view_as_sql(target_relation, sql) }}
+    {#- dbt 1.12 sets no `sql` for the latest version pointer of a Python model. #}
+    {{ get_create_view_as_sql(target_relation, sql if sql is not none else model['compiled_code']) }}
   {%- endcall %}
   {%- if existing_relation is not none and not existing_relation.is_view -%}
     {% do adapter.cache_dropped(existing_relation) %}
