@@ -72,7 +72,9 @@ def test_functions_that_duckdb_may_lack_are_told(caplog: pytest.LogCaptureFixtur
         text, dialect = portable(query, "lake", "lake.s.v")
     assert dialect == "duckdb"
     assert text == "SELECT BROUND(a), MAP_ENTRIES(m), ARG_MAX_NULL(a, b), lake.s.own(a) FROM t"
-    assert caplog.messages == [
+    # dbt repeats it if other tests of the process have loaded the adapter.
+    ours = [r.getMessage() for r in caplog.records if r.name.startswith("ducklake_spark")]
+    assert ours == [
         "DuckDB will not be able to use the view lake.s.v unless it has a function bround there."
     ]
 
