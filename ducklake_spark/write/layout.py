@@ -12,16 +12,16 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from ducklake_spark.errors import InvalidDefinitionError, UntrustedSqlError
+from ducklake_spark.errors import InvalidDefinitionError
 from ducklake_spark.scan.decode import is_infinite
 from ducklake_spark.scan.types import spark_type_of
-from ducklake_spark.spec.catalog_sql import check_expression
 from ducklake_spark.spec.model import Column, NewDataFile, PartitionField, SortKey, Table
 from ducklake_spark.spec.names import backticked
 from ducklake_spark.spec.partitions import partition_directory, partition_value
 from ducklake_spark.spec.paths import is_remote
 from ducklake_spark.spec.types import FLOATS
 from ducklake_spark.storage.footers import bound_of
+from ducklake_spark.write.sort_keys import sort_value
 
 _log = logging.getLogger(__name__)
 _HOUR = 3_600_000_000
@@ -61,26 +61,32 @@ def order_within(
 
 
 def sort_order(frame: DataFrame, table: Table) -> list[Expression]:
-    """The keys that the table's rows are sorted by, up to one that Spark does not understand.
+    """Return the keys to sort the table's rows by, up to one that Spark cannot compute safely.
 
-    DuckDB writes them in its own words, and rows that are not in order are no less right.
+    DuckDB may have written the keys, and rows in another order are no less right.
     """
     keys: list[Expression] = []
     for key in table.sort_keys:
-        try:
-            text = check_expression(key.expression.replace('"', "`"), "A sort key")
-            value = F.expr(text)
-            frame.select(value).schema  # noqa: B018 - asks Spark
-        except (PySparkException, UntrustedSqlError):
+        value = sort_value(key.expression, table)
+        if value is None or not _sorts_by(frame, value):
             _log.warning(
-                "%s is sorted by %s, which Spark does not understand: its files are not sorted "
-                "by that. Sort by columns, or by what both engines know.",
+                "Cannot sort the files of %s by %s: they are not sorted by this key. Sort by "
+                "columns, or by functions such as lower(name) and date_trunc('day', time).",
                 table.name,
                 key.expression,
             )
             break
         keys.append(_directed(value, key))
     return keys
+
+
+def _sorts_by(frame: DataFrame, value: Expression) -> bool:
+    """Return whether Spark accepts an order; it has none for maps, for example."""
+    try:
+        frame.sortWithinPartitions(value).schema  # noqa: B018 - asks Spark
+    except PySparkException:
+        return False
+    return True
 
 
 def partition_key(key: PartitionField, column: Column) -> Expression:

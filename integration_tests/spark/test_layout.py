@@ -100,6 +100,39 @@ def test_an_order_in_words_of_duckdbs(on: SqlLake, caplog: pytest.LogCaptureFixt
     assert on.same("SELECT count(*), sum(i) FROM t") == [(20, 190)]
 
 
+@pytest.mark.parametrize(
+    "key",
+    ["s COLLATE NOCASE", "regexp_extract(s, '(a')", "s::INT", "i + 2147483647", "10 / (i - 1)",
+     "m", "list_sort(l)", "epoch(d)"],
+)  # fmt: skip
+def test_a_sort_key_that_could_fail_is_not_computed(
+    on: SqlLake, caplog: pytest.LogCaptureFixture, key: str
+) -> None:
+    on.duck_runs(
+        "CREATE TABLE t (i INTEGER, s VARCHAR, d DATE, m MAP(VARCHAR, INTEGER), l INTEGER[])",
+        f"ALTER TABLE t SET SORTED BY ({key})",
+    )
+    on.run("INSERT INTO t (i, s) VALUES (2, 'b'), (1, 'a'), (NULL, NULL)")
+    on.run("UPDATE t SET i = 3 WHERE i = 2")
+    on.rows("CALL lake.merge_adjacent_files()")
+    assert "not sorted" in caplog.text
+    assert on.same("SELECT i, s FROM t") == [(1, "a"), (3, "b"), (None, None)]
+
+
+def test_sort_keys_of_duckdb_are_computed(on: SqlLake, caplog: pytest.LogCaptureFixture) -> None:
+    on.duck_runs(
+        'CREATE TABLE t (i INTEGER, "S t" VARCHAR, d TIMESTAMP, s VARCHAR)',
+        "ALTER TABLE t SET SORTED BY (date_trunc('day', d) DESC, lower(\"S t\"), d::DATE, "
+        "year(d), length(s) NULLS FIRST, i::VARCHAR DESC)",
+    )
+    on.run(
+        "INSERT INTO t SELECT id, IF(id % 2 = 0, 'B', 'a'), TIMESTAMP_NTZ'2024-01-02 10:00:00', "
+        "repeat('x', 4 - id) FROM range(0, 4, 1, 1)"
+    )
+    assert [row[0] for row in on.lake.sql("SELECT i FROM t").collect()] == [3, 1, 2, 0]
+    assert "not sorted" not in caplog.text
+
+
 def test_a_local_lake_where_spark_is_at_home_on_another_store(on: SqlLake) -> None:
     on.lake._workspace.session.spark.conf.set("fs.defaultFS", "hdfs://nowhere.invalid:1")
     on.run("CREATE TABLE t (s STRING, i INT) PARTITIONED BY (s)")
