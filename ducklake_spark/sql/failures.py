@@ -17,8 +17,11 @@ SPARK_ERRORS = (PySparkException, Py4JJavaError)
 # The name of a view that stands for a relation (scope.Scope.show).
 _VIEW = re.compile(r"`((?:[^`]|``)+?)(?: @\d+)? #\d+`(?: AS (`(?:[^`]|``)+`))?")
 _PLACE = re.compile(r"\(?line (\d+), (?:pos|position) (\d+)\)?|line (\d+) pos (\d+)")
-# What columns of ours are called, among those that Spark proposes.
-_OURS = re.compile(r"`_ducklake_\w+`, |, `_ducklake_\w+`")
+# The package's own columns among those that Spark proposes, with or without a relation's name.
+_OWN = r"(?:`(?:[^`]|``)+`\.)*`_ducklake_\w+`"
+_OURS = re.compile(
+    rf" Did you mean one of the following\? \[{_OWN}(?:, {_OWN})*\]\.|{_OWN}, |, {_OWN}"
+)
 _CALL = re.compile(r"^An error occurred while calling .*\n: [\w.$]+: ")
 # What failed in a thread of Spark's own, such as a subquery's, is told as the cause of this.
 _AWAITED = re.compile(r"Exception thrown in awaitResult:.*?\nCaused by: [\w.$]+: ", re.DOTALL)

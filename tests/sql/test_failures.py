@@ -53,3 +53,18 @@ def test_no_advice_to_change_a_setting_that_is_fixed() -> None:
         "[DL402] [DIVIDE_BY_ZERO] Division by zero. Use `try_divide` to return NULL instead. "
         "SQLSTATE: 22012"
     )
+
+
+def test_columns_of_the_package_are_not_proposed() -> None:
+    def shown(proposed: str) -> str:
+        message = f"[X] No `nope`. Did you mean one of the following? [{proposed}]. SQLSTATE: 42703"
+        return str(query_error(PySparkException(message))).partition("`nope`.")[2]
+
+    assert shown("`s`.`_ducklake_place`, `s`.`id`, `_ducklake_row`") == (
+        " Did you mean one of the following? [`s`.`id`]. SQLSTATE: 42703"
+    )
+    assert shown("`t`.`id`, `a.b`.`c`.`_ducklake_place`") == (
+        " Did you mean one of the following? [`t`.`id`]. SQLSTATE: 42703"
+    )
+    assert shown("`s`.`_ducklake_place`") == " SQLSTATE: 42703"
+    assert shown("`s`.`_ducklake_place`, `s`.`_ducklake_row`") == " SQLSTATE: 42703"
