@@ -11,7 +11,7 @@ ways, depending on its settings, is rejected or rewritten.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ducklake_spark.errors import UntrustedSqlError
@@ -112,13 +112,21 @@ def canonical(text: str, origin: str) -> str:
     Comments become blanks. `${…}` in a string is split in two strings, because Spark
     replaces `${env:HOME}` wherever it stands in a statement. `origin` says whose text it is.
     """
-    parts, at = [], 0
+    parts, at, before = [], 0, ("", 0)
     for token in _tokens(text, origin):
+        if before == ("X", token.start) and token.kind == "string":
+            _check_bytes(token, origin)
+        before = (token.word, token.end)
         parts.append(re.sub(r"[^\n]", " ", text[at : token.start]))
         parts.append(_without_variables(token, origin))
         at = token.end
     parts.append(re.sub(r"[^\n]", " ", text[at:]))
     return "".join(parts)
+
+
+def _check_bytes(token: Token, origin: str) -> None:
+    if not re.fullmatch(r"'(?:[0-9A-Fa-f]{2})*'", token.raw):
+        raise _untrusted(origin, f"contains X{token.raw}, which is not a binary literal")
 
 
 def check_expression(text: str, origin: str) -> str:
@@ -143,12 +151,14 @@ def check_calls(text: str, origin: str, is_known: Callable[[Call], bool] = lambd
             continue
         if len(call.parts) == 1 and name in ALLOWED_FUNCTIONS:
             continue
-        if not is_known(call):
-            raise UntrustedSqlError(
-                f"{origin} calls the function {'.'.join(call.parts)}, which is not one of the "
-                "functions that SQL stored in a catalog may call.",
-                hint=_HINT,
-            )
+        if is_known(call):
+            continue
+        what, verb = ("hint", "use") if call.in_hint else ("function", "call")
+        raise UntrustedSqlError(
+            f"{origin} {verb}s the {what} {'.'.join(call.parts)}, which is not one of the "
+            f"{what}s that SQL stored in a catalog may {verb}.",
+            hint=_HINT,
+        )
 
 
 def check_structure(text: str, origin: str) -> None:
@@ -178,23 +188,48 @@ def check_structure(text: str, origin: str) -> None:
 
 
 def check_paths(
-    text: str, origin: str, names: Sequence[str], handled: Callable[[int], bool]
+    text: str,
+    origin: str,
+    names: Callable[[], Iterable[str]],
+    handled: Callable[[int], bool],
 ) -> None:
     """Raise if a name of two parts that was not recognized as a relation could be a path.
 
-    Columns may be qualified with `names`. `handled` returns whether the name that begins at an
-    offset was recognized.
+    `names` lists what can stand before a column or a field: relations, columns and aliases.
+    `handled` returns whether the name that begins at an offset was recognized.
     """
-    known = {name.lower() for name in names}
+    known: set[str] | None = None
     tokens = list(_tokens(text, origin))
     for at, token in enumerate(tokens):
         first, follows = _is_first_of_two(tokens, at), at + 3 < len(tokens)
         if not first or handled(token.start) or (follows and tokens[at + 3].word in ("(", ".")):
             continue
         source, path = token.name.lower(), tokens[at + 2].name
-        may_be_format = source in _FORMATS or "." in source or source not in known
-        if may_be_format and _IN_PATHS.search(path):
+        if not _IN_PATHS.search(path):
+            continue
+        if known is None:
+            known = {name.lower() for name in (*names(), *_declared(tokens))}
+        if source in _FORMATS or "." in source or source not in known:
             raise _untrusted(origin, f"names {source}.{path}, which could be a file")
+
+
+def _declared(tokens: Sequence[Token]) -> Iterator[str]:
+    """List the names after AS and those of the variables of lambdas."""
+    for at, token in enumerate(tokens):
+        if token.word == "AS":
+            yield from _names_from(tokens, at + 1, 1)
+        elif token.word == "->":
+            yield from _names_from(tokens, at - 1, -1)
+
+
+def _names_from(tokens: Sequence[Token], at: int, step: int) -> Iterator[str]:
+    """List names with commas and parentheses between them: `e AS a, b` or `(x, i) ->`."""
+    while 0 <= at < len(tokens) and (tokens[at].is_name or tokens[at].word in ("(", ")", ",")):
+        if tokens[at].is_name:
+            yield tokens[at].name
+            if not 0 <= at + step < len(tokens) or tokens[at + step].is_name:
+                return
+        at += step
 
 
 def string_places(text: str, origin: str) -> list[tuple[int, int]]:

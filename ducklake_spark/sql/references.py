@@ -27,6 +27,8 @@ _NO_ALIAS = _SORTS | _COMBINES | {
     "LATERAL", "PIVOT", "UNPIVOT", "TABLESAMPLE", "VALUES", "INSERT", "MATCH_RECOGNIZE",
     "WATERMARK", "WITH",
 }  # fmt: skip
+# What may follow the alias of a relation.
+_AFTER_ALIAS = _NO_ALIAS | {"AS", "ASOF", "FOR", "MAP", "OUTER", "REDUCE", "TIMESTAMP", "VERSION"}
 # After these, IS is the name of a column and not an operator.
 _BEFORE_OPERANDS = {
     "", "SELECT", "DISTINCT", "ALL", "WHERE", "HAVING", "QUALIFY", "ON", "AND", "OR", "NOT", "WHEN",
@@ -97,7 +99,7 @@ class _Level:
 def find_references(cursor: Cursor, *, strict: bool = False) -> Named:
     """Find the relations that the rest of the statement names.
 
-    `FROM t SELECT a, b` can be read in two ways: `SELECT` may be an alias of t, and b a relation.
+    `FROM t SELECT (a), b` can be read in two ways: `SELECT` may be an alias of t, and b a relation.
     `strict` takes b for a relation, so that none is missed.
     """
     finder = _Finder(cursor, strict)
@@ -209,8 +211,14 @@ class _Finder:
         if word == "WINDOW":
             return cursor.peek().is_name and cursor.peek(1).word == "AS"
         if word == "SELECT":
-            return not self.strict
+            return not self.strict or self._is_value(cursor.peek())
         return word == "|>" or (word == "LATERAL" and cursor.sees("VIEW"))
+
+    def _is_value(self, token: Token) -> bool:
+        """Return whether `FROM t SELECT` continues with a value: SELECT is then not an alias."""
+        if token.kind is Kind.WORD:
+            return token.word not in _AFTER_ALIAS
+        return token.kind in (Kind.QUOTED, Kind.STRING, Kind.NUMBER) or token.word in ("*", "-")
 
     # --- common table expressions ---
 

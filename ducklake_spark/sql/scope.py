@@ -6,7 +6,7 @@ A view's name tells what it shows, such as `lake.main.orders @7`, for Spark's me
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -198,7 +198,10 @@ class Scope:
                 self._check_other(reference, home)
         edits += self._functions_in(cursor, edits, home)
         if home is not None:
-            check_query(cursor, named, edits, f"The view {home}")
+            read = [relation for _, relation in shown if relation is not None]
+            check_query(
+                cursor, named, edits, f"The view {home}", lambda: self._columns_of_all(read)
+            )
         edits += alias_edits(cursor.tokens, named, shown, aliases or {})
         return spliced(text, edits)
 
@@ -276,6 +279,7 @@ class Scope:
         cursor = Cursor(text)
         named = find_references(Cursor(text, cursor.tokens), strict=True)
         edits: list[Edit] = []
+        read: list[Relation] = []
         for reference in named.references:
             relation = self._lakes_own(reference)
             if relation is None:
@@ -285,9 +289,21 @@ class Scope:
                 name = ".".join(map(quoted, (relation.name.schema, relation.name.name)))
                 name = name if relation.lake == lake else f"{quoted(relation.lake)}.{name}"
                 edits.append(Edit(reference.start, reference.last_end, name))
-        check_new_query(text, f"The view {to}", lambda parts: self._is_lakes_function(parts, to))
+                read.append(relation)
+        check_new_query(
+            text,
+            f"The view {to}",
+            lambda parts: self._is_lakes_function(parts, to),
+            lambda: self._columns_of_all(read),
+        )
         edits += calls_without_lake(cursor.tokens, lake)
         return spliced(text, edits + without_lake(cursor.tokens, lake, named.references)).text
+
+    def _columns_of_all(self, relations: Sequence[Relation]) -> Iterator[str]:
+        """List the columns of relations of lakes."""
+        for relation in relations:
+            columns = columns_for(self, relation.lake)
+            yield from columns((relation.name.schema, relation.name.name)) or ()
 
     def _is_lakes_function(self, parts: tuple[str, ...], to: Relation) -> bool:
         is_of_rows = len(parts) == 2 and self.workspace.lake_named(parts[0]) is not None

@@ -7,7 +7,7 @@ relations and functions of lakes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ducklake_spark.errors import StatementError, UntrustedSqlError
 from ducklake_spark.spec.catalog_sql import (
@@ -29,32 +29,55 @@ _FILE_FORMATS = ("binaryfile", "csv", "json", "orc", "parquet", "text")
 _COMPLETE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*://")
 
 
-def check_query(cursor: Cursor, named: Named, edits: Sequence[Edit], origin: str) -> None:
+def check_query(
+    cursor: Cursor,
+    named: Named,
+    edits: Sequence[Edit],
+    origin: str,
+    columns: Callable[[], Iterable[str]] = tuple,
+) -> None:
     """Raise unless the canonical text of a query only computes, from relations of lakes.
 
-    `edits` are the names that were replaced by views and functions of this session.
+    `edits` are the names that were replaced by views and functions of this session. `columns`
+    lists the columns of the relations that the query reads.
     """
-    _check_places(cursor, origin)
     starts = {edit.start for edit in edits} | named.alias_starts
-    known = [*named.aliases, *(reference.parts[-1] for reference in named.references)]
-    inside = [(r.start, r.end) for r in named.references if r.arguments is None]
     check_calls(cursor.text, origin, lambda call: call.start in starts)
-    check_paths(
-        cursor.text, origin, known, lambda at: any(start <= at < end for start, end in inside)
-    )
+    _check_names(cursor, named, origin, columns)
 
 
-def check_new_query(text: str, origin: str, is_lakes: Callable[[tuple[str, ...]], bool]) -> None:
+def check_new_query(
+    text: str,
+    origin: str,
+    is_lakes: Callable[[tuple[str, ...]], bool],
+    columns: Callable[[], Iterable[str]],
+) -> None:
     """Raise if the text of a new view does more than compute; its relations are checked already.
 
-    `is_lakes` returns whether a name is that of a function of a lake.
+    `is_lakes` returns whether a name is that of a function of a lake. `columns` lists the columns
+    of the relations that the view reads.
     """
     cursor = Cursor(canonical(text, origin))
     named = find_references(Cursor(cursor.text, cursor.tokens), strict=True)
-    _check_places(cursor, origin)
     # IDENTIFIER('…') spells the name of a relation.
     starts = named.alias_starts | {r.start for r in named.references if r.arguments is None}
     check_calls(cursor.text, origin, lambda call: call.start in starts or is_lakes(call.parts))
+    _check_names(cursor, named, origin, columns)
+
+
+def _check_names(
+    cursor: Cursor, named: Named, origin: str, columns: Callable[[], Iterable[str]]
+) -> None:
+    """Raise if a string or a name can be read in two ways, or if a name can be that of a file."""
+    _check_places(cursor, origin)
+    known = [*named.aliases, *(reference.parts[-1] for reference in named.references)]
+    inside = [(r.start, r.end) for r in named.references if r.arguments is None]
+    check_paths(
+        cursor.text,
+        origin,
+        lambda: (*known, *columns()),
+        lambda at: any(start <= at < end for start, end in inside),
+    )
 
 
 def check_definition(definition: str, origin: str) -> str:

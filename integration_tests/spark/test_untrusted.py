@@ -92,6 +92,14 @@ REACH_OUT = [
     "SELECT * FROM t limit, text.`{secret}`",
     "SELECT * FROM t select (a, b), text.`{secret}`",
     "SELECT * FROM t where JOIN t u, text.`{secret}`",
+    "SELECT * FROM t select u, text.`{secret}`",
+    "FROM t SELECT JOIN t u, text.`{secret}`",
+    "FROM t SELECT (a, b), text.`{secret}`",
+    "SELECT * FROM VALUES (1), (2) x, (text.`{secret}`)",
+    "SELECT * FROM t values, (text.`{secret}`)",
+    "SELECT text.`{secret}` AS text FROM t, text.`{secret}`",
+    "SELECT X'${env:" + SECRET + "}' AS x",
+    "SELECT /*+ SKEW('t') */ id AS x FROM t",
     "SELECT * FROM t JOIN t u ON CASE WHEN true THEN true END, text.`{secret}`",
     "SELECT * FROM (SELECT 1 AS union) t JOIN t u ON t.union = 1, text.`{secret}`",
     "SELECT * FROM (SELECT 1 AS except) t JOIN t u ON except = 1, text.`{secret}`",
@@ -217,12 +225,43 @@ def test_variables_are_replaced_in_the_users_text_alone(on: SqlLake) -> None:
     on.lake.session.spark.conf.unset("spark.mine")
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT st.`a/b` AS x FROM odd",
+        "SELECT st.`c.d` - 1 AS x, st.`e:f`, st.`*` FROM odd",
+        "SELECT q.st.`a/b` AS x FROM (SELECT st FROM odd) q",
+        "SELECT z.`a/b` AS x FROM (SELECT st AS z FROM odd)",
+        "SELECT transform(xs, e -> e.`q/r`)[0] AS x FROM odd",
+        "SELECT aggregate(xs, 0, (sum, e) -> sum + e.`q/r`) AS x FROM odd",
+        "SELECT e.`q/r` AS x FROM odd LATERAL VIEW explode(xs) l AS e",
+        "WITH c AS (SELECT st AS z FROM odd) SELECT z.`a/b` AS x FROM c",
+        "FROM odd SELECT id AS x, st, xs",
+        "FROM odd o SELECT DISTINCT o.id AS x, o.id",
+        "SELECT max(v.x) AS x FROM VALUES (1, NULL), (NULL, 2) AS v(x, y)",
+    ],
+)
+def test_a_view_that_can_be_created_can_be_read(on: SqlLake, query: str) -> None:
+    on.run(
+        "CREATE OR REPLACE TABLE odd (id INT, xs ARRAY<STRUCT<`q/r`: INT>>, "
+        "st STRUCT<`a/b`: INT, `c.d`: INT, `e:f`: INT, `*`: INT>)",
+        "INSERT INTO odd VALUES (1, array(named_struct('q/r', 1)), "
+        "named_struct('a/b', 1, 'c.d', 2, 'e:f', 3, '*', 4))",
+        f"CREATE OR REPLACE VIEW of_odd AS {query}",
+    )
+    assert on.rows("SELECT x FROM of_odd") == [(1,)]
+    on.run("DROP VIEW of_odd")
+
+
 def test_what_reaches_out_cannot_be_stored(on: SqlLake) -> None:
     for statement in (
         "CREATE OR REPLACE VIEW w AS SELECT theirs(id) AS x FROM t",
         "CREATE OR REPLACE VIEW w AS SELECT * FROM text.`/etc/hostname`",
         "CREATE OR REPLACE VIEW w AS SELECT TRANSFORM(id) USING 'cat' AS (x) FROM t",
         "CREATE OR REPLACE VIEW w AS SELECT '${env:PATH}' AS `${env:PATH}`",
+        "CREATE OR REPLACE VIEW w AS SELECT text.`a/b` AS x FROM (SELECT named_struct('a/b', 1) "
+        "AS text)",
+        "CREATE OR REPLACE VIEW w AS SELECT /*+ SKEW('t') */ id FROM t",
         "CREATE FUNCTION lake.main.g(a INT) RETURN theirs(a)",
         "ALTER TABLE t ALTER COLUMN note SET DEFAULT theirs(1)",
     ):
