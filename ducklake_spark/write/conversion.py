@@ -111,7 +111,8 @@ def _is_safe(given: T.DataType, wanted: T.DataType) -> bool:
             precision, scale = given.precision, given.scale
         return precision - scale <= wanted.precision - wanted.scale and scale <= wanted.scale
     if isinstance(given, T.DecimalType) and type(wanted) in _INTEGER_DIGITS:
-        return given.scale == 0 and given.precision < _INTEGER_DIGITS[type(wanted)]
+        # A bigint has 19 digits, but not every number of 19 digits is one.
+        return given.scale == 0 and given.precision < min(_INTEGER_DIGITS[type(wanted)], 19)
     return False
 
 
@@ -120,7 +121,7 @@ def _is_safe(given: T.DataType, wanted: T.DataType) -> bool:
 
 def _cast(value: Expression, given: T.DataType, target: Target) -> Expression:
     wanted = target.spark_type
-    if isinstance(wanted, T.StringType) or isinstance(given, _TIMES):
+    if isinstance(wanted, T.StringType) or isinstance(given, _TIMES) or _is_safe(given, wanted):
         return value.cast(wanted)
     if isinstance(given, T.StringType):
         return _from_text(value, target)
