@@ -1,6 +1,6 @@
 """SQL on lakes: text becomes intent, names become snapshots, Spark does the work."""
 
-from ducklake_spark.sql.evolve import Alterations, alterations
+from ducklake_spark.sql.evolve import Alterations, alterations, conforming_columns
 from ducklake_spark.sql.execute import Executor
 from ducklake_spark.sql.failures import SPARK_ERRORS, query_error
 from ducklake_spark.sql.result import Outcome, Result
@@ -16,6 +16,7 @@ __all__ = [
     "Result",
     "Workspace",
     "alterations",
+    "conforming_columns",
     "is_ended",
     "query_error",
     "split_statements",

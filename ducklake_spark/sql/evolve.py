@@ -42,6 +42,62 @@ def alterations(table: Table, rows: T.StructType) -> Alterations:
     return found
 
 
+def conforming_columns(table: Table, rows: T.StructType) -> list[tuple[str, str]] | None:
+    """Return names and types for a copy of rows that is compared with a table.
+
+    Return None if the types of the rows serve as they are. Otherwise, fields of structs have the
+    table's names, order and wider types, and a NULL without a type has the type of the table.
+    """
+    columns = {fold(column.name): column for column in table.columns}
+    given = [(columns.get(fold(field.name)), field) for field in rows.fields]
+    wanted = T.StructType(
+        [
+            T.StructField(
+                column.name if column else one.name,
+                _conform(column, one.dataType) if column else one.dataType,
+            )
+            for column, one in given
+        ]
+    )
+    types = [[one.dataType.simpleString() for one in schema.fields] for schema in (wanted, rows)]
+    if types[0] == types[1]:  # whether NULL is possible does not matter
+        return None
+    return [(field.name, type_text(field.data_type)) for field in fields_of(wanted)]
+
+
+def _conform(column: Column, given: T.DataType) -> T.DataType:
+    match column.type.name, given:
+        case _, T.NullType():
+            return shown_type(column)
+        case "struct", T.StructType(fields=fields):
+            return T.StructType(_conform_fields(column, fields))
+        case "list", T.ArrayType(elementType=element):
+            return T.ArrayType(_conform_part(column.children[0], element))
+        case "map", T.MapType(keyType=key, valueType=value):
+            of_key, of_value = column.children
+            return T.MapType(_conform_part(of_key, key), _conform_part(of_value, value))
+    return given
+
+
+def _conform_fields(column: Column, fields: list[T.StructField]) -> list[T.StructField]:
+    """Return the table's fields in its order, then the fields that it does not have."""
+    given = {fold(one.name): one for one in fields}
+    known = []
+    for child in column.children:
+        one = given.pop(fold(child.name), None)
+        kind = shown_type(child) if one is None else _conform_part(child, one.dataType)
+        known.append(T.StructField(child.name, kind))
+    return [*known, *given.values()]
+
+
+def _conform_part(column: Column, given: T.DataType) -> T.DataType:
+    """Return the type of a part of a column: the table's, if that holds every value."""
+    if column.children or isinstance(given, (T.NullType, T.ArrayType, T.MapType, T.StructType)):
+        return _conform(column, given)
+    is_safe = _is_safe(_wanted(T.StructField(column.name, given)), column.type)
+    return shown_type(column) if is_safe else given
+
+
 def _compare(found: Alterations, path: str, column: Column, given: T.DataType) -> None:
     match column.type.name, given:
         case "struct", T.StructType(fields=fields):

@@ -67,6 +67,21 @@ _SNAPSHOTS: dict[str, tuple[Any, str, tuple[str, str, str]]] = {
         f"{_CHECK}, hard_deletes='invalidate'",
         tuple(f"{_row(1, v)}, 5 as dbt_row_number, 6 as Dbt_Row_Number_" for v in "abb"),
     ),
+    "structs": (
+        "id",
+        "strategy='check', check_cols='all', hard_deletes='new_record'",
+        tuple(
+            " union all ".join(
+                f"select {key} as id, named_struct({st}) as st, array(named_struct({st})) as sts"
+                for key in keys
+            )
+            for keys, st in (
+                ((1, 2), "'a', 1, 'b', 'x'"),
+                ((1, 2), "'B', 'x', 'a', 1"),
+                ((1,), "'c', struct(date'2024-03-01' as d), 'b', null, 'a', 3000000000"),
+            )
+        ),
+    ),
     "untyped": (
         "id",
         "strategy='check', check_cols=['d']",
@@ -128,6 +143,16 @@ class TestVersions:
     def test_a_source_may_number_its_rows(self, project: Any) -> None:
         columns = f"v, dbt_row_number, dbt_row_number_, {_IS_CURRENT}"
         assert self.versions(project, "numbered", columns) == ["a 5 6 then", "b 5 6 now"]
+
+    def test_fields_of_structs_may_change(self, project: Any) -> None:
+        columns = "id, st.a, sts[0].a, coalesce(st.b, '-'), coalesce(string(st.c.d), '-'), "
+        found = self.versions(project, "structs", f"{columns} dbt_is_deleted, {_IS_CURRENT}")
+        assert found == [
+            "1 1 1 x - False then",
+            "1 3000000000 3000000000 - 2024-03-01 False now",
+            "2 1 1 x - False then",
+            "2 1 1 x - True now",
+        ]
 
     def test_null_without_a_type_is_of_the_columns_type(self, project: Any) -> None:
         found = self.versions(project, "untyped", "coalesce(cast(d as string), '-')")

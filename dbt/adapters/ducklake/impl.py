@@ -36,6 +36,7 @@ from ducklake_spark.spec.names import QualifiedName, split_identifier
 if TYPE_CHECKING:
     import agate
 
+    from ducklake_spark.spec.model import Table
     from ducklake_spark.sql import Alterations
 
 _ALWAYS = CapabilitySupport(support=Support.Full)
@@ -275,13 +276,26 @@ class DuckLakeAdapter(SQLAdapter):
             clauses += needed.dropped + needed.retyped
         self._alter(target, clauses)
 
+    @available.parse_list
+    def conforming_columns(self, query: str, target: BaseRelation) -> list[str]:
+        """Return definitions for a copy of a query's rows if their structs differ from the table's.
+
+        Return an empty list if the copy can have the types of the rows.
+        """
+        from ducklake_spark.sql import conforming_columns
+
+        found = conforming_columns(self._table(target), self.handle.lake.sql(query).schema)
+        return [f"{self.quote(name)} {kind}" for name, kind in found or []]
+
     def _alterations(self, source: BaseRelation, target: BaseRelation) -> Alterations:
         from ducklake_spark.sql import alterations
 
         rows = self.handle.lake.sql(f"select * from {source.render()}").schema
-        reader = self.handle.reader(self.known(target.database))
-        name = QualifiedName(target.schema or "", target.identifier or "")
-        return alterations(reader.table(name), rows)
+        return alterations(self._table(target), rows)
+
+    def _table(self, relation: BaseRelation) -> Table:
+        reader = self.handle.reader(self.known(relation.database))
+        return reader.table(QualifiedName(relation.schema or "", relation.identifier or ""))
 
     def _alter(self, table: BaseRelation, clauses: Iterable[str]) -> None:
         for clause in clauses:

@@ -23,20 +23,27 @@
   {%- set evaluated = target_relation.incorporate(
       path={'identifier': 'dbt_tmp_' ~ local_md5(invocation_id ~ target_relation.render())}, type='table'
   ) -%}
-  {% call statement('evaluate_once') -%}
-    create table {{ evaluated.render() }} as
-    select {{ ducklake__columns_as_in(target_relation, view_relation, names) | join(', ') }}
-    from {{ view_relation.render() }}
-  {%- endcall %}
+  {%- set selected = ducklake__columns_as_in(target_relation, view_relation, names) | join(', ') -%}
+  {%- set query = 'select ' ~ selected ~ ' from ' ~ view_relation.render() -%}
+  {%- set definitions = adapter.conforming_columns(query, target_relation) -%}
+  {%- if definitions -%}
+    {#- A cast would match the fields of structs by position; an INSERT matches them by name. -#}
+    {% call statement('create_evaluated') -%}
+      create table {{ evaluated.render() }} ({{ definitions | join(', ') }})
+    {%- endcall %}
+    {% call statement('evaluate_once') -%}
+      insert into {{ evaluated.render() }} {{ query }}
+    {%- endcall %}
+  {%- else -%}
+    {% call statement('evaluate_once') -%}
+      create table {{ evaluated.render() }} as {{ query }}
+    {%- endcall %}
+  {%- endif -%}
   {{ return(evaluated) }}
 {%- endmacro %}
 
 
-{#-
-  The columns of a relation, spelled as the target spells them. NULL without a type, and an empty array or
-  map, take the type of the target's column: a table has no columns without a type. Structs are left
-  alone, because a cast matches their fields by position.
--#}
+{#- The columns of a relation, spelled as the target spells them. -#}
 {% macro ducklake__columns_as_in(target_relation, relation, names=none) -%}
   {%- set wanted = names | map('lower') | list if names else none -%}
   {%- set known, selected = {}, [] -%}
@@ -44,12 +51,7 @@
     {% do known.update({column.name | lower: column}) %}
   {%- endfor -%}
   {%- for column in adapter.get_columns_in_relation(relation) if wanted is none or column.name | lower in wanted -%}
-    {%- set target = known.get(column.name | lower) -%}
-    {%- set value = column.quoted -%}
-    {%- if target and 'void' in column.dtype and 'struct' not in column.dtype -%}
-      {%- set value = 'cast(' ~ value ~ ' as ' ~ target.dtype ~ ')' -%}
-    {%- endif -%}
-    {% do selected.append(value ~ ' as ' ~ (target or column).quoted) %}
+    {% do selected.append(column.quoted ~ ' as ' ~ known.get(column.name | lower, column).quoted) %}
   {%- endfor -%}
   {{ return(selected) }}
 {%- endmacro %}

@@ -27,6 +27,8 @@
     {% call statement('source_rows') -%}
       {{ create_table_as(True, source_relation, model['compiled_code']) }}
     {%- endcall %}
+    {#- A struct can only be compared with a struct that has the same fields. -#}
+    {% do adapter.sync_nested_fields(source_relation, target_relation, 'append_new_columns') %}
     {#- Each kind of change is looked for by a query of its own over the same source rows. -#}
     {%- set evaluated_relation = ducklake__evaluate_once(source_relation, target_relation) -%}
     {%- set source_sql = 'select * from ' ~ evaluated_relation.render() -%}
