@@ -1,7 +1,7 @@
-"""Ctrl-C stops what Spark does.
+"""Cancels statements on Ctrl-C.
 
-Statements run in a thread of their own: Ctrl-C in the middle of a call to the JVM would break the
-connection to it, and the job would go on.
+Statements run in another thread. Ctrl-C in the middle of a call to the JVM would break the
+connection to it, and the job would continue.
 """
 
 from __future__ import annotations

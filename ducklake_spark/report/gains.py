@@ -1,4 +1,4 @@
-"""What maintenance would do now, by the plans of the operations themselves."""
+"""The gains that maintenance would bring now, from the plans of its operations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PLANNED = 500
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """What an operation of maintenance would do for the lake; nothing if `count` is 0."""
+    """The effect that an operation would have on the lake. It has none if `count` is 0."""
 
     title: str
     count: int
@@ -100,5 +100,5 @@ def _old_snapshots(catalog: Catalog, usage: LakeUsage) -> Gain:
 def _scheduled_files(catalog: Catalog) -> Gain:
     due = cleanup_old_files(catalog, older_than=_AGE, dry_run=True)
     count = sum(file.action == DELETE for file in due)
-    what = f"{count_text(count, 'file')} that nobody has needed for {_AGE}"
+    what = f"{count_text(count, 'file')} that no snapshot has needed for {_AGE}"
     return Gain("Scheduled files", count, what, f"cleanup_old_files(older_than => '{_AGE}')")

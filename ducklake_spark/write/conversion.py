@@ -158,7 +158,7 @@ def _whole(value: Expression, given: T.DataType, target: Target) -> Expression:
         has_fraction = value % F.lit(1) != 0
     else:
         has_fraction = F.rint(value) != value
-        # The largest bigint is no double: Spark would write it for 2^63.
+        # A double cannot hold the largest bigint. Spark would write that bigint for 2^63.
         limit = F.lit(2.0**63)
         if isinstance(target.spark_type, T.LongType):
             is_out_of_range = is_out_of_range | (value >= limit)

@@ -1,4 +1,4 @@
-"""What dbt warns about: configs without effect, and what the engine reports."""
+"""Warnings in dbt: for configs without effect, and from the engine."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def attached(*, read_only: bool = False) -> duckdb.DuckDBPyConnection:
 
 
 def _load(connection: duckdb.DuckDBPyConnection, extension: str) -> None:
-    """Load an extension: from its wheel if pip has put one here, else as DuckDB fetches it."""
+    """Load an extension from its wheel if pip has installed one. Otherwise DuckDB downloads it."""
     try:
         wheel = importlib.import_module(f"duckdb_extension_{extension}")
     except ImportError:

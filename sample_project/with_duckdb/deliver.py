@@ -15,7 +15,7 @@ TABLES = ("customers", "orders", "order_items", "page_views")
 
 def main() -> None:
     if not (LAKE / "catalog.sqlite").exists():
-        sys.exit("There is no lake in this folder. Run `dbt build` in sample_project first.")
+        sys.exit("This folder has no lake. Run `dbt build` in sample_project first.")
     script = Path(__file__).with_name("delivery.sql").read_text(encoding="utf-8")
     with attached() as duck:
         newest = duck.sql("SELECT max(id) FROM lake.raw.orders").fetchone()

@@ -1,4 +1,4 @@
-"""A Spark that nobody runs is an error at once, with its address."""
+"""An address at which no Spark listens is an error at once."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_other_masters_are_left_to_spark(master: str) -> None:
     check_answers(SparkSettings(master=master))
 
 
-def test_a_connect_server_that_nobody_runs(free_port: int) -> None:
+def test_a_connect_server_that_does_not_run(free_port: int) -> None:
     remote = f"sc://127.0.0.1:{free_port}/;token=hunter2"
     with pytest.raises(ConfigError, match="No Spark Connect server answers at") as raised:
         check_answers(SparkSettings(remote=remote))
@@ -53,7 +53,7 @@ def test_a_connect_server_that_nobody_runs(free_port: int) -> None:
     assert "hunter2" not in str(raised.value)
 
 
-def test_masters_that_nobody_runs(free_port: int) -> None:
+def test_masters_that_do_not_run(free_port: int) -> None:
     master = f"spark://127.0.0.1:{free_port},nowhere.invalid"
     with pytest.raises(ConfigError, match="No Spark master answers at") as raised:
         check_answers(SparkSettings(master=master))
