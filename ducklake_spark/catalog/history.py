@@ -26,7 +26,7 @@ _NEWEST_FIRST = select(tables.snapshot).order_by(_s.snapshot_id.desc())
 _HIGHEST_ID = 2**63 - 1  # what a database can be asked for
 _NEWEST = _NEWEST_FIRST.limit(1)
 _WANTED = select(_s.snapshot_id).where(_s.snapshot_id == bindparam("snapshot_id", type_=BigInteger))
-_EXISTING = select(VERSION, _WANTED.scalar_subquery().label("snapshot_id"))
+_EXISTING = select(_WANTED.scalar_subquery().label("snapshot_id"), VERSION)
 
 
 def latest_snapshot(connection: Connection) -> Snapshot:
