@@ -34,8 +34,13 @@ class Gain:
 
 
 def gains_of(catalog: Catalog, usage: LakeUsage) -> tuple[Gain, ...]:
-    """Return what each operation would do if it ran now as the page prints it."""
+    """Return what each operation would do if it ran now as the page prints it.
+
+    Nothing if the lake has a version that is read only: every operation would be rejected.
+    """
     reader = catalog.at()
+    if not catalog.format.is_writable:
+        return ()
     return (
         _small_files(reader, usage.tables),
         _deleted_rows(reader, usage.tables),

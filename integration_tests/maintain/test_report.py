@@ -17,6 +17,7 @@ from ducklake_spark.report.facts import gather
 from ducklake_spark.report.gains import Gain
 from ducklake_spark.session import Session
 from support.lakes import LakeAddress, file_lake
+from support.migration import migrate
 from support.oracle import Oracle
 from support.sound_lake import copy_of, make_sound_lake
 
@@ -216,3 +217,13 @@ def test_what_cannot_be_reported(sound: LakeAddress, tmp_path: Path) -> None:
     folder.mkdir()
     with sound.open(read_only=True) as catalog, pytest.raises(ConfigError, match="cannot be"):
         write_report(catalog, folder)
+
+
+def test_a_lake_that_is_read_only_gets_no_advice(tmp_path: Path) -> None:
+    lake = file_lake("sqlite", tmp_path)
+    make_sound_lake(lake)
+    assert "CALL lake." in _report(lake, tmp_path / "before.html")
+    migrate(lake)
+    page = _Page(_report(lake, tmp_path / "after.html")).text
+    assert "CALL lake." not in page
+    assert "Run the maintenance with DuckDB." in page
