@@ -125,7 +125,7 @@ def canonical(text: str, origin: str) -> str:
 
 
 def _check_bytes(token: Token, origin: str) -> None:
-    if not re.fullmatch(r"'(?:[0-9A-Fa-f]{2})*'", token.raw):
+    if not re.fullmatch(r"'[0-9A-Fa-f]*'", token.raw):
         raise _untrusted(origin, f"contains X{token.raw}, which is not a binary literal")
 
 

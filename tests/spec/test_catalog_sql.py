@@ -44,7 +44,7 @@ def test_an_expression_may_compute(text: str) -> None:
         "f(x) + 1", "identifier('upper')('a')", "(SELECT 1)", "SELECT 1", "(FROM t)",
         "( (WITH q AS (SELECT 1) SELECT * FROM q))", "(TABLE t)", "(VALUES (1))", "exists(FROM t)",
         "1; DROP TABLE t", "1)", "(1", "1) + (1) + (1", "x USING 'cat'", "$1", "${env:HOME}",
-        "`${env:HOME}`", "{x}", "a@b", "X'${env:A}'", "X'0'",
+        "`${env:HOME}`", "{x}", "a@b", "X'${env:A}'", "X'0 0'",
         "'open", "/* open", "\u017felect(1)", "\u0131f(1)",
         '"text"."/etc/x"', '"t".id', 't."id"', "system.session.x", "`SYSTEM`.session.x", "http://a.b/c",
     ],
