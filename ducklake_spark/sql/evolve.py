@@ -10,7 +10,13 @@ from pyspark.sql import types as T
 from ducklake_spark.scan import shown_type
 from ducklake_spark.spec.model import Column, Table
 from ducklake_spark.spec.names import fold
-from ducklake_spark.spec.types import DataType, widens_to
+from ducklake_spark.spec.types import (
+    MAX_DECIMAL_PRECISION,
+    DataType,
+    Primitive,
+    decimal,
+    widens_to,
+)
 from ducklake_spark.sql.tokens import quoted
 from ducklake_spark.sql.types import fields_of, type_text
 
@@ -135,9 +141,22 @@ def _compare_leaves(found: Alterations, path: str, column: Column, given: T.Data
     wanted = _wanted(T.StructField(column.name, given))
     if _is_safe(wanted, column.type):
         return  # The column holds all these values as it is.
+    wanted = _holding_both(column.type, wanted)
     clause = f"ALTER COLUMN {path} TYPE {type_text(wanted)}"
     safe = _is_safe(column.type, wanted)
     (found.widened if safe else found.retyped).append(clause)
+
+
+def _holding_both(old: DataType, new: DataType) -> DataType:
+    """Return the decimal that holds all values of two decimals; else the new type."""
+    if not (isinstance(old, Primitive) and isinstance(new, Primitive)):
+        return new
+    if old.precision is None or new.precision is None:
+        return new
+    scales = (old.scale or 0, new.scale or 0)
+    whole = max(old.precision - scales[0], new.precision - scales[1])
+    precision = whole + max(scales)
+    return decimal(precision, max(scales)) if precision <= MAX_DECIMAL_PRECISION else new
 
 
 def _is_safe(old: DataType, new: DataType) -> bool:

@@ -82,6 +82,14 @@ _SNAPSHOTS: dict[str, tuple[Any, str, tuple[str, str, str]]] = {
             )
         ),
     ),
+    "decimals": (
+        "id",
+        "strategy='check', check_cols='all'",
+        tuple(
+            f"select 1 as id, cast({value} as decimal(4, {scale})) as d"
+            for value, scale in ((100.5, 1), (1.25, 2), (1.25, 2))
+        ),
+    ),
     "untyped": (
         "id",
         "strategy='check', check_cols=['d']",
@@ -153,6 +161,10 @@ class TestVersions:
             "2 1 1 x - False then",
             "2 1 1 x - True now",
         ]
+
+    def test_more_digits_after_the_point_make_one_version(self, project: Any) -> None:
+        found = self.versions(project, "decimals", f"d, {_IS_CURRENT}")
+        assert found == ["1.25 now", "100.50 then"]
 
     def test_null_without_a_type_is_of_the_columns_type(self, project: Any) -> None:
         found = self.versions(project, "untyped", "coalesce(cast(d as string), '-')")

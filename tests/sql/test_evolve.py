@@ -61,3 +61,12 @@ def test_a_copy_of_rows_has_the_structs_of_the_table() -> None:
         ("n", "bigint"),
     ]
     assert conforming_columns(table, T.StructType([T.StructField("n", T.LongType())])) is None
+
+
+def test_a_decimal_with_more_digits_after_the_point_loses_none_before_it() -> None:
+    table = _table([Field(name, parse_type("decimal(10,2)")) for name in "abc"])
+    kinds = (T.DecimalType(10, 4), T.DecimalType(9, 2), T.DecimalType(38, 38))
+    fields = [T.StructField(name, kind) for name, kind in zip("abc", kinds, strict=True)]
+    found = alterations(table, T.StructType(fields))
+    assert found.widened == ["ALTER COLUMN `a` TYPE decimal(12,4)"]
+    assert found.retyped == ["ALTER COLUMN `c` TYPE decimal(38,38)"]
