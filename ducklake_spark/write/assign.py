@@ -24,7 +24,14 @@ from ducklake_spark.scan.types import refuse_unwritable, shown_type
 from ducklake_spark.spec.catalog_sql import check_expression
 from ducklake_spark.spec.model import Column, Table
 from ducklake_spark.spec.names import backticked, fold
-from ducklake_spark.write.conversion import IS_TEXT_OF, POLICY, Target, convert
+from ducklake_spark.write.conversion import (
+    IS_TEXT_OF,
+    POLICY,
+    ROUNDED_TIMES,
+    Target,
+    convert,
+    fit,
+)
 
 _WITH_DUCKDB = "Write to the table with DuckDB, or use timestamp for the column."
 
@@ -91,7 +98,7 @@ class _Assignment:
         if column.default.kind == "expression":
             origin = f"The default of column {column.name!r} of {self._table.name}"
             text = check_expression(column.default.value or "NULL", origin)
-            return F.expr(text).cast(shown_type(column))
+            return fit(F.expr(text).cast(shown_type(column)), self._target(column))
         try:
             return F.expr(new_default(column)).cast(shown_type(column))
         except ValueError as error:
@@ -145,13 +152,16 @@ class _Assignment:
         return F.map_from_entries(pairs)
 
     def _leaf(self, value: Expression, given: T.DataType, column: Column) -> Expression:
-        target = Target(self._table, self._path + column.name, column)
-        return convert(value, given, target, self._policy)
+        return convert(value, given, self._target(column), self._policy)
+
+    def _target(self, column: Column) -> Target:
+        return Target(self._table, self._path + column.name, column)
 
 
 def _fits(given: T.DataType, column: Column) -> bool:
     """Whether a nested value can be taken as it is: same shape, and no leaf needs a look."""
     looked_at = any(
-        leaf.type.name in IS_TEXT_OF or leaf.type.name.startswith("uint") for leaf in column.walk()
+        leaf.type.name in (*IS_TEXT_OF, *ROUNDED_TIMES) or leaf.type.name.startswith("uint")
+        for leaf in column.walk()
     )
     return given == shown_type(column) and not looked_at

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import functions as F
@@ -66,7 +67,12 @@ def convert(
 ) -> Expression:
     """Return a value of a scalar type as one of the target, or raise InvalidDefinitionError."""
     fitted = value if given == target.spark_type else _as_target(value, given, target, policy())
-    return _require_text_of(_require_unsigned(fitted, target), target)
+    return fit(fitted, target)
+
+
+def fit(value: Expression, target: Target) -> Expression:
+    """Check and round a value of the Spark type of the target for a type that Spark lacks."""
+    return _round_time(_require_text_of(_require_unsigned(value, target), target), target)
 
 
 def _as_target(value: Expression, given: T.DataType, target: Target, policy: str) -> Expression:
@@ -200,6 +206,24 @@ def _require_unsigned(value: Expression, target: Target) -> Expression:
     return F.when(value.isNull() | is_in_range, value).otherwise(_out_of_range(value, target))
 
 
+def _round_time(value: Expression, target: Target) -> Expression:
+    """Round to the whole seconds or milliseconds of the column, in the same way as DuckDB.
+
+    DuckDB rounds halves away from 1970, and does so when it reads a file with more digits.
+    """
+    digits = ROUNDED_TIMES.get(target.column.type.name)
+    if digits is None:
+        return value
+    seconds = F.extract(F.lit("SECOND"), value)
+    half = F.lit(Decimal(5).scaleb(-digits - 1))
+    is_after_1970 = value >= F.lit("1970-01-01 00:00:00").cast("timestamp_ntz")
+    scale = F.lit(digits)
+    rounded = F.when(is_after_1970, F.round(seconds, scale)).otherwise(
+        F.ceil(seconds - half, scale)
+    )
+    return value + F.make_dt_interval(secs=(rounded - seconds).cast(T.DecimalType(18, 6)))
+
+
 def _require_text_of(value: Expression, target: Target) -> Expression:
     """Check the text of a type that Spark shows as text."""
     kind = target.column.type.name
@@ -225,6 +249,8 @@ def _is_json(text: Expression) -> Expression:
     return F.coalesce(is_one & (~text.rlike(r"[\x00-\x1f']") | is_strict), F.lit(False))
 
 
+# The digits of a second that a column keeps.
+ROUNDED_TIMES = {"timestamp_s": 0, "timestamp_ms": 3}
 IS_TEXT_OF: dict[str, Callable[[Expression], Expression]] = {
     "uuid": lambda text: text.rlike(_UUID),
     "time": lambda text: text.rlike(_TIME),

@@ -220,3 +220,26 @@ def test_frames_are_checked_whatever_the_ansi_mode(
         assert catalog.snapshot().id == newest
     with Oracle(address) as duck:
         assert duck.rows("FROM t") == [(1, 2, 3), (None, None, None)]
+
+
+def test_times_are_rounded_to_the_digits_of_their_columns(on: SqlLake) -> None:
+    values = [
+        *("2024-01-01 23:59:59.9", "2024-01-01 00:00:00.5", "2024-01-01 00:00:00.4999"),
+        *("2024-03-31 02:30:00.0015", "2024-01-01 00:00:00.001499", "1960-01-01 23:59:59.5"),
+        *("1960-01-01 23:59:59.500001", "1960-01-01 00:00:00.0005", "1960-01-01 00:00:00.000501"),
+    ]
+    on.duck_runs(
+        "CREATE OR REPLACE TABLE w (id INT, s TIMESTAMP_S, ms TIMESTAMP_MS, l TIMESTAMP_S[])"
+    )
+    listed = ", ".join(
+        f"({at}, {time}, {time}, array({time}))"
+        for at, time in enumerate(f"timestamp_ntz'{value}'" for value in values)
+    )
+    on.run(f"INSERT INTO w VALUES {listed}")
+    found = on.same("SELECT id, s, ms, l FROM w")
+    listed = ", ".join(f"({at}, TIMESTAMP '{value}')" for at, value in enumerate(values))
+    wanted = f"SELECT id, v::TIMESTAMP_S, v::TIMESTAMP_MS, [v::TIMESTAMP_S] FROM (VALUES {listed})"
+    assert found == on.duck(f"{wanted} t(id, v)")
+    assert on.same("SELECT id FROM w WHERE s = TIMESTAMP '2024-01-02 00:00:00'") == [(0,)]
+    on.run("UPDATE w SET s = timestamp_ntz'2024-01-01 00:00:01.5' WHERE id = 0")
+    assert on.same("SELECT CAST(s AS STRING) FROM w WHERE id = 0") == [("2024-01-01 00:00:02",)]
