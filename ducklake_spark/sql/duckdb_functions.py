@@ -26,9 +26,9 @@ _KNOWN = frozenset(
     percentiledisc percentrank pi pow quantile quarter radians rand rank regexpextract
     regexpextractall regexpfullmatch regexplike regexpreplace regexpsplit repeat replace reverse
     right round rownumber second sha sha2 sign sin split splitpart sqrt startswith stddev
-    stddevpop strposition strtotime struct structextract substring sum tan timestampfromparts
-    timestamptrunc timetostr tobase64 todays transform translate trim trunc trycast unhex
-    unixtotime unnest upper uuid variance variancepop week weekofyear xor year
+    stddevpop stddevsamp strposition strtotime struct structextract substring sum tan
+    timestampfromparts timestamptrunc timetostr tobase64 todays transform translate trim trunc
+    trycast unhex unixtotime unnest upper uuid variance variancepop week weekofyear xor year
     """.split()
 )
 # By name, of those for which sqlglot has no class. Those that DuckDB does not have are Spark's, in

@@ -7,7 +7,13 @@ import re
 from sqlglot import exp
 
 from ducklake_spark.sql.column_types import kind_of
-from ducklake_spark.sql.from_duckdb_values import no_form, put, reject_other_text, text_of
+from ducklake_spark.sql.from_duckdb_values import (
+    in_spark,
+    no_form,
+    put,
+    reject_other_text,
+    text_of,
+)
 from ducklake_spark.sql.retelling import found
 
 
@@ -26,9 +32,16 @@ def translate_texts(tree: exp.Expr) -> None:
         _replacement(call)
     for match in found(tree, exp.RegexpLike, exp.RegexpExtract, exp.RegexpFullMatch):
         _pattern(match)
-    for parts in found(tree, exp.Split):
-        if not parts.expression.is_string or not parts.expression.name:
-            raise no_form(f"{text_of(parts)}, which splits at a computed or empty text,")
+    for parts in found(tree, exp.Split, exp.SplitPart):
+        _require_delimiter(parts)
+    for capitals in found(tree, exp.Upper):  # Spark writes SS for ß
+        put(capitals, in_spark("upper(replace(s, 'ß', 'ẞ'))", s=capitals.this), "text")
+
+
+def _require_delimiter(parts: exp.Expr) -> None:
+    delimiter = parts.args.get("delimiter") or parts.expression
+    if not delimiter.is_string or not delimiter.name:
+        raise no_form(f"{text_of(parts)}, which splits at a computed or empty text,")
 
 
 def _check_joined(joined: exp.Expr) -> None:

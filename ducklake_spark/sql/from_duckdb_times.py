@@ -26,6 +26,10 @@ _INTERVALS = {
     "to_minutes": ("make_dt_interval", 2, 1),
     "to_seconds": ("make_dt_interval", 3, 1),
 }
+# One number and its unit, such as '7 days' of INTERVAL '7 days'.
+_INTERVAL_TEXT = re.compile(
+    r"\s*([+-]?\d{1,9})\s+(year|quarter|month|week|day|hour|minute|second)s?\s*", re.IGNORECASE
+)
 _WEEK_DAYS = ("dow", "dayofweek", "weekday")
 _PARTS = ("year", "month", "day", "quarter", "week", "doy", "dayofyear", "hour", "minute")
 _DAYS_OF = {"year": "YEAR", "quarter": "QUARTER", "month": "MM", "week": "WEEK"}
@@ -69,6 +73,11 @@ def translate_intervals(tree: exp.Expr) -> None:
         if name in _INTERVALS:
             (number,) = call.expressions or [call.this]
             put(call, _interval(name, number), "interval")
+    for cast in found(tree, exp.Cast):
+        text = _INTERVAL_TEXT.fullmatch(cast.this.name) if cast.this.is_string else None
+        if cast.to.this == exp.DType.INTERVAL and text is not None:
+            name, number = f"to_{text[2].lower()}s", exp.Literal.string(text[1])
+            put(cast, _interval(name, number), "interval")
 
 
 def _interval(name: str, number: exp.Expr) -> exp.Expr:
@@ -108,10 +117,27 @@ def _add_interval(
     if kind in ("date", "naive"):
         template = f"CAST(x AS TIMESTAMP_NTZ) {sign} i"
         put(node, in_spark(template, x=moment, i=interval), "naive")
-    elif kind in ("timestamp", "interval"):
+    elif kind == "timestamp":
+        put(node, in_spark(f"x {sign} i", x=moment, i=_exact(interval, node)), kind)
+    elif kind == "interval":
         put(node, in_spark(f"x {sign} i", x=moment, i=interval), kind)
     else:
         raise unknown_type(moment, node)
+
+
+def _exact(interval: exp.Expr, where: exp.Expr) -> exp.Expr:
+    """Return an interval that keeps 24 hours apart from a day, which can be of 23 or 25 hours.
+
+    Only where it is added to a time with a time zone: such intervals cannot be compared.
+    """
+    call = interval.unnest()
+    if isinstance(call, exp.Anonymous) and call.name == "make_dt_interval":
+        zeros = [exp.Literal.number(0) for _ in range(3)]
+        parts = [part.copy() for part in call.expressions]
+        return exp.Anonymous(this="make_interval", expressions=[*zeros, *parts])
+    if isinstance(call, exp.Anonymous) and call.name == "make_ym_interval":
+        return interval
+    raise no_form(f"{where.sql(dialect='duckdb')}, of other than one plain interval,")
 
 
 def _subtract(

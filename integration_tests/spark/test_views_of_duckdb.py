@@ -108,7 +108,8 @@ def _in_both(on: SqlLake, query: str) -> tuple[list[Any], list[Any]]:
          "concat(s, n)", "concat(s, g, id)", "concat_ws('-', s, g, n)", "s || n", "s || dec",
          "s || d", "s || ts", "s || bo", "id::VARCHAR", "dec::VARCHAR", "ts::VARCHAR", "len(s)",
          "split(s, ',')", "split_part(s, ',', -1)", "lpad(s, 5, 'x')", "repeat(s, -1)",
-         "reverse(s)", "upper(s)", "starts_with(s, 'a')", "s > g", "md5(s)", "hex(b)",
+         "reverse(s)", "upper(s)", "upper('Straße')", "starts_with(s, 'a')", "s > g",
+         "md5(s)", "hex(b)",
          "TRY_CAST(g AS INT)", "TRY_CAST(g AS DOUBLE)", "TRY_CAST('1d' AS DOUBLE)"],
         # Bytes
         ["'\\xAB\\x00z'::BLOB", "b = '\\x00\\xFF'", "b IN ('a', '\\x7A\\x7A')", "b > 'a'",
@@ -117,6 +118,11 @@ def _in_both(on: SqlLake, query: str) -> tuple[list[Any], list[Any]]:
         # Days and times
         ["d - DATE '2020-01-01'", "d - d2", "d + 1", "d - n", "ts - ts2", "d + INTERVAL 1 DAY",
          "d + INTERVAL 1 MONTH", "ts + INTERVAL 90 MINUTE", "ts - INTERVAL 1 YEAR",
+         "d - INTERVAL '1 month'", "ts + INTERVAL ' -90 Minutes '", "d2 + '2 weeks'::INTERVAL",
+         "ts2 - INTERVAL '3 quarters'", "tz + INTERVAL '36 hours'",
+         "tz + INTERVAL 36 HOUR", "tz - INTERVAL 1500 MINUTE", "tz - INTERVAL (id * 90000) SECOND",
+         "tz + INTERVAL 1 DAY", "tz - INTERVAL (id) WEEK", "tz - INTERVAL 1 MONTH",
+         "ts + INTERVAL '5 second'",
          "date_add(d, INTERVAL 2 HOUR)", "date_trunc('month', d)", "date_trunc('hour', ts)",
          "date_trunc('week', ts)", "date_trunc('second', ts2)", "date_trunc('month', tz)",
          "date_diff('day', d, d2)", "date_diff('month', d, d2)", "date_diff('year', ts, ts2)",
@@ -158,8 +164,8 @@ AGGREGATES = [
     "max_by(n, id) FILTER (WHERE id < 2)", "avg(dec)", "sum(dec)", "sum(f)",
     "median(id)", "quantile_cont(id, 0.3)", "quantile_cont(f, 0.3)", "quantile_disc(id, 0.5)",
     "quantile(id, 0.25)", "count(n)", "count(*)", "count(DISTINCT g)", "any_value(g)", "max(f)",
-    "min(s)", "bool_and(bo)", "count_if(bo)", "stddev(id)", "var_pop(id)", "bit_xor(id)",
-    "string_agg(s, ',' ORDER BY id)", "max(b)", "max(ts)", "list(g)",
+    "min(s)", "bool_and(bo)", "count_if(bo)", "stddev(id)", "stddev_samp(n)", "var_pop(id)",
+    "bit_xor(id)", "string_agg(s, ',' ORDER BY id)", "max(b)", "max(ts)", "list(g)",
 ]  # fmt: skip
 
 

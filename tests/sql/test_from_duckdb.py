@@ -45,6 +45,7 @@ def _columns(parts: Sequence[str]) -> Mapping[str, str] | None:
         ("regexp_matches(s, 'a', 'i')", "a pattern with options"),
         ("regexp_extract(s, 'a', main.list_value('x'))", "several groups"),
         ("split(s, '')", "splits at a computed or empty text"),
+        ("split_part(s, '', 1)", "splits at a computed or empty text"),
         ("left(s, (id - 3))", "may be negative"),
         ("substring(s, 2, -1)", "may be 0 or negative"),
         ("(s ~~~ 'a*')", "GLOB"),
