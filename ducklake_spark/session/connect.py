@@ -9,8 +9,9 @@ import warnings
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from ducklake_spark.config import without_token
+from ducklake_spark.config import SparkSettings, without_token
 from ducklake_spark.errors import ConfigError, MissingExtraError
+from ducklake_spark.session.address import check_answers
 
 _PATIENCE_S = 8
 # Waits of 50 ms and four times longer each time, up to ten seconds: half a minute.
@@ -32,6 +33,7 @@ def reach(remote: str) -> SparkSession:
         # Without its cause: that may quote the token.
         raise ConfigError(f"{shown!r} is no Spark Connect server.", hint=_HINT) from None
     try:
+        check_answers(SparkSettings(remote=remote))
         grpc.channel_ready_future(channel).result(timeout=_PATIENCE_S)
     except grpc.FutureTimeoutError as error:
         raise ConfigError(f"No Spark Connect server answers at {shown}.", hint=_HINT) from error

@@ -127,7 +127,6 @@ class Session:
                     f"Cannot set {key} to {value!r}: DuckLake tables require {_REQUIRED[key]!r}.",
                     hint=f"Remove {key} from the Spark settings.",
                 )
-        check_answers(settings)
         return cls._reached(settings) if settings.remote else cls._started(settings)
 
     @classmethod
@@ -143,6 +142,7 @@ class Session:
 
     @classmethod
     def _started(cls, settings: SparkSettings) -> Session:
+        check_answers(settings)
         config = {"spark.app.name": "dbt-ducklake", "spark.master": settings.master}
         if settings.master.startswith("local"):
             # Workers on this machine run the Python that we run, with its packages.

@@ -35,6 +35,7 @@ _INTEGER_DIGITS: dict[type[T.DataType], int] = {
 _PRECEDENCE = (T.ByteType, T.ShortType, T.IntegerType, T.LongType, T.FloatType, T.DoubleType)
 _UUID = r"(?i)^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$"
 _TIME = r"^([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,6})?$"
+_FINITE_TIMES = ("-290000-01-01 00:00:00", "+294000-01-01 00:00:00")
 _SHOWN_CHARACTERS = 200
 
 
@@ -214,6 +215,8 @@ def _round_time(value: Expression, target: Target) -> Expression:
     digits = ROUNDED_TIMES.get(target.column.type.name)
     if digits is None:
         return value
+    # Infinity is the last microsecond that there is: rounded up, it would overflow.
+    is_finite = value.between(*(F.lit(text).cast("timestamp_ntz") for text in _FINITE_TIMES))
     seconds = F.extract(F.lit("SECOND"), value)
     half = F.lit(Decimal(5).scaleb(-digits - 1))
     is_after_1970 = value >= F.lit("1970-01-01 00:00:00").cast("timestamp_ntz")
@@ -221,7 +224,8 @@ def _round_time(value: Expression, target: Target) -> Expression:
     rounded = F.when(is_after_1970, F.round(seconds, scale)).otherwise(
         F.ceil(seconds - half, scale)
     )
-    return value + F.make_dt_interval(secs=(rounded - seconds).cast(T.DecimalType(18, 6)))
+    moved = value + F.make_dt_interval(secs=(rounded - seconds).cast(T.DecimalType(18, 6)))
+    return F.when(is_finite, moved).otherwise(value)
 
 
 def _require_text_of(value: Expression, target: Target) -> Expression:

@@ -67,7 +67,7 @@ def test_a_file_that_is_no_database_is_no_lake_and_stays_as_it_is(
     lake = make_lake(kind)
     FOREIGN[content](_file(lake))
     before = _file(lake).read_bytes()
-    with pytest.raises(CatalogNotFoundError, match=r"is not a \w+ file.*name another file") as no:
+    with pytest.raises(CatalogAccessError, match=r"is not a \w+ file.*name another file") as no:
         lake.open(**options)
     assert str(_file(lake)) in str(no.value)
     assert _file(lake).read_bytes() == before
@@ -77,9 +77,9 @@ def test_a_file_of_the_other_kind_is_refused_with_how_to_write_it(make_lake: Mak
     one, other = make_lake("sqlite"), make_lake("duckdb")
     _make(one)
     _make(other)
-    with pytest.raises(CatalogNotFoundError, match=r"not a DuckDB file.* Write sqlite:FILE"):
+    with pytest.raises(CatalogAccessError, match=r"not a DuckDB file.* Write sqlite:FILE"):
         Catalog.open(str(_file(one)))
-    with pytest.raises(CatalogNotFoundError, match=r"not a SQLite file.* the path alone"):
+    with pytest.raises(CatalogAccessError, match=r"not a SQLite file.* the path alone"):
         Catalog.open(f"sqlite:{_file(other)}")
 
 

@@ -157,7 +157,7 @@ def test_a_target_row_matched_twice_is_an_error_and_changes_nothing(
     with lake.open() as catalog:
         before = catalog.snapshot()
         with (
-            pytest.raises(InvalidDefinitionError, match="more than one row"),
+            pytest.raises(InvalidDefinitionError, match="Several rows of the source match"),
             catalog.transaction() as tx,
         ):
             merge(session, tx, "t", source, "target.id = source.id", [clause])

@@ -176,7 +176,7 @@ REFUSED = [
     ("INSERT INTO t (id) VALUES (NULL)", "id"),
     ("INSERT INTO t (g) VALUES ('a')", "id"),
     ("INSERT INTO t (id) VALUES ('abc')", "abc"),
-    ("INSERT INTO t (id) VALUES (99999999999)", "overflow"),
+    ("INSERT INTO t (id) VALUES (99999999999)", "out of range"),
     ("INSERT INTO t (id, n) VALUES (1, 123456.5)", "n"),
     ("INSERT INTO t (id, d) VALUES (1, 'not a date')", "not a date"),
     ("INSERT INTO t (id, xs) VALUES (1, 5)", "xs"),
@@ -210,7 +210,7 @@ REFUSED = [
     ("MERGE INTO t USING p ON t.id = p.id WHEN NOT MATCHED THEN DELETE", "cannot delete"),
     ("MERGE INTO t USING p ON t.id = p.id WHEN MATCHED THEN UPDATE SET nope = 1", "nope"),
     ("MERGE INTO t USING (SELECT 1 AS id FROM t) s ON t.id = s.id "
-     "WHEN MATCHED THEN UPDATE SET g = 'x'", "more than one"),
+     "WHEN MATCHED THEN UPDATE SET g = 'x'", "several rows"),
     # transactions and options
     ("COMMIT", "transaction"),
     ("ROLLBACK", "transaction"),
