@@ -21,15 +21,9 @@ from pyspark.sql import types as T
 from ducklake_spark.catalog import LakeReader, required_mapping
 from ducklake_spark.errors import UnsupportedFeatureError
 from ducklake_spark.files.matching import folders_of
-from ducklake_spark.scan.defaults import (
-    default_metadata,
-    filled,
-    missing_in,
-    stored_default,
-    to_be_filled,
-)
+from ducklake_spark.scan.defaults import missing_in, to_be_filled
 from ducklake_spark.scan.deletes import without_deleted
-from ducklake_spark.scan.held import Held, as_held, held_types, promoted
+from ducklake_spark.scan.held import Held, held_types
 from ducklake_spark.scan.inlined import inlined_frame
 from ducklake_spark.scan.places import (
     BEGIN_SNAPSHOT,
@@ -40,15 +34,17 @@ from ducklake_spark.scan.places import (
     with_places,
 )
 from ducklake_spark.scan.source import read_files
-from ducklake_spark.scan.types import (
-    FIELD_ID,
-    decoded,
-    spark_type_of,
-    stored_type,
+from ducklake_spark.scan.types import FIELD_ID
+from ducklake_spark.scan.values import (
+    ColumnValue,
+    constant,
+    read_by_id,
+    read_by_name,
+    shown_as_read,
 )
 from ducklake_spark.session import Session
-from ducklake_spark.spec.model import Column, DataFile, InlinedRow, MappedName, NameMapping, Table
-from ducklake_spark.spec.names import backticked, is_reserved
+from ducklake_spark.spec.model import Column, DataFile, InlinedRow, NameMapping, Table
+from ducklake_spark.spec.names import is_reserved
 from ducklake_spark.spec.predicates import Predicate
 from ducklake_spark.storage.failures import files_of
 from ducklake_spark.storage.recorded import check_sizes
@@ -214,16 +210,19 @@ class _Scan:
         self, group: _Group, files: Mapping[int, DataFile], mappings: Mapping[int, NameMapping]
     ) -> DataFrame:
         if group.mapping_id is None:
-            fields, values = self._by_id(group)
+            types = dict(group.held)
+            values = [read_by_id(column, types, group.missing) for column in self.columns]
         else:
-            fields, values = self._by_name(
-                required_mapping(mappings, group.mapping_id, self.table), group
-            )
+            mapping = required_mapping(mappings, group.mapping_id, self.table)
+            values = self._by_name(mapping, group)
         # Files with a name mapping hold no such columns: DuckDB would not find them there.
         hidden = list(self._hidden(group)) if group.mapping_id is None else []
-        schema = T.StructType([*fields, *hidden])
+        fields = [value.source for value in values if value.source is not None]
         check_sizes(files.values(), self.table.name)
-        frame = read_files(self.session, files, schema)
+        frame = read_files(self.session, files, T.StructType([*fields, *hidden]))
+        if not (self.extras or group.is_partial or group.has_deletes) and shown_as_read(values):
+            # One call of the JVM; to make an expression takes several for each column.
+            return frame.toDF(*(value.column.name for value in values))
         for missing in self._hidden(group) if not hidden else ():
             frame = frame.withColumn(missing.name, F.lit(None).cast(missing.dataType))
         if group.has_deletes or {ROW_ID, SNAPSHOT_ID, PLACE} & set(self.extras):
@@ -235,7 +234,7 @@ class _Scan:
             frame = frame.where(begun <= self.reader.snapshot.id)
         if group.has_deletes:
             frame = without_deleted(self.session, frame, files, self.reader.snapshot.id)
-        return frame.select(*values, *self._extra_values())
+        return frame.select(*(value.expression for value in values), *self._extra_values())
 
     def _hidden(self, group: _Group) -> Iterator[T.StructField]:
         if ROW_ID in self.extras:
@@ -253,36 +252,17 @@ class _Scan:
         }
         return [known[name]().alias(name) for name in self.extras]
 
-    def _by_id(self, group: _Group) -> tuple[list[T.StructField], list[Expression]]:
-        """Read by field id: renamed columns come out right, missing ones take their default."""
-        fields: list[T.StructField] = []
-        values: list[Expression] = []
-        types = dict(group.held)
-        for column in self.columns:
-            held = as_held(column, types)
-            default = default_metadata(column) if held is column else {}  # there, so not missing
-            name, metadata = _stored_name(column), {FIELD_ID: column.id} | default
-            fields.append(T.StructField(name, stored_type(held), True, metadata))
-            shown = decoded(filled(F.col(name), held, group.missing), held)
-            values.append(promoted(shown, column, types).alias(column.name))
-        return fields, values
-
-    def _by_name(
-        self, mapping: NameMapping, group: _Group
-    ) -> tuple[list[T.StructField], list[Expression]]:
+    def _by_name(self, mapping: NameMapping, group: _Group) -> list[ColumnValue]:
         """Read by the names a mapping gives; it counts even if the file has field ids."""
-        sources = {entry.field_id: entry for entry in mapping.columns}
-        folders, types = dict(group.folders), dict(group.held)
-        fields: list[T.StructField] = []
-        values: list[Expression] = []
+        entries = {entry.field_id: entry for entry in mapping.columns}
+        folders = dict(group.folders)
+        values = []
         for column in self.columns:
-            entry = sources.get(column.id)
+            entry = entries.get(column.id)
             if entry is None or entry.is_partition:
                 # A value that the path gives is one for the whole file, like a default.
                 known = column.initial_default if entry is None else folders.get(column.id)
-                constant = replace(column, initial_default=known)
-                initial = stored_default(constant, stored_type(column, with_ids=False))
-                values.append(decoded(initial, column).alias(column.name))
+                values.append(constant(column, known))
                 continue
             if is_reserved(entry.source_name):
                 raise UnsupportedFeatureError(
@@ -290,11 +270,8 @@ class _Scan:
                     "added file, and names that begin with _ducklake_ are reserved.",
                     hint="Read the table with DuckDB, or write the file again without that name.",
                 )
-            held = as_held(column, types)
-            fields.append(T.StructField(entry.source_name, _named_type(held, entry), True))
-            stored = _reshaped(F.col(backticked(entry.source_name)), held, entry)
-            values.append(promoted(decoded(stored, held), column, types).alias(column.name))
-        return fields, values
+            values.append(read_by_name(column, entry, dict(group.held)))
+        return values
 
     # --- rows in the catalog ---
 
@@ -322,66 +299,3 @@ def refuse_reserved(table: Table) -> None:
 
 def _with_id(name: str, field_id: int) -> T.StructField:
     return T.StructField(name, T.LongType(), True, {FIELD_ID: field_id})
-
-
-def _stored_name(column: Column) -> str:
-    # Unlike any name a file or a metadata column may have.
-    return f"_ducklake_column_{column.id}"
-
-
-# --- name mappings ---
-
-
-def _named_type(column: Column, entry: MappedName) -> T.DataType:
-    """The type to read a column under, its nested fields under the names in the file."""
-    match column.type.name:
-        case "list":
-            return T.ArrayType(_named_type(column.children[0], entry.children[0]))
-        case "map":
-            key, value = (
-                _named_type(child, part)
-                for child, part in zip(column.children, entry.children, strict=True)
-            )
-            return T.MapType(key, value)
-        case "struct":
-            sources = {part.field_id: part for part in entry.children}
-            return T.StructType(
-                [
-                    T.StructField(sources[c.id].source_name, _named_type(c, sources[c.id]))
-                    for c in column.children
-                    if c.id in sources
-                ]
-            )
-        case _:
-            return spark_type_of(column).stored
-
-
-def _reshaped(stored: Expression, column: Column, entry: MappedName) -> Expression:
-    """A value read under the file's names, with the fields the table has now."""
-    if not column.children or _named_type(column, entry) == stored_type(column, with_ids=False):
-        return stored
-    match column.type.name:
-        case "list":
-            child, part = column.children[0], entry.children[0]
-            return F.transform(stored, lambda item: _reshaped(item, child, part))
-        case "map":
-            (key, value), (key_part, value_part) = column.children, entry.children
-            pairs = F.transform(
-                F.map_entries(stored),
-                lambda pair: F.struct(
-                    _reshaped(pair["key"], key, key_part).alias("key"),
-                    _reshaped(pair["value"], value, value_part).alias("value"),
-                ),
-            )
-            return F.map_from_entries(pairs)
-        case _:
-            sources = {part.field_id: part for part in entry.children}
-            fields = [
-                (
-                    _reshaped(stored.getField(sources[c.id].source_name), c, sources[c.id])
-                    if c.id in sources
-                    else stored_default(c, stored_type(c, with_ids=False))
-                ).alias(c.name)
-                for c in column.children
-            ]
-            return F.when(stored.isNotNull(), F.struct(*fields))

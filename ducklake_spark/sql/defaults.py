@@ -30,6 +30,8 @@ _ANOTHER_VALUE = "Give the column a value in the query, or set its default anew 
 
 def with_defaults(scope: Scope, query: str, table: Table, names: Sequence[str], lake: str) -> str:
     """The query with the defaults of its columns in the place of the word DEFAULT."""
+    if "default" not in query.lower():
+        return query
     cursor = Cursor(query)
     if not cursor.accept("VALUES"):
         return query

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import lru_cache
 from typing import ClassVar
 
 from sqlglot.dialects.spark import Spark
@@ -79,7 +80,9 @@ class _Tokenizer(Spark.Tokenizer):
     COMMANDS: ClassVar[set[TokenType]] = set()
 
 
-def tokenize(text: str) -> list[Token]:
+# Each part that handles a statement reads its text. Of long texts, this is what takes time.
+@lru_cache(maxsize=4)
+def tokenize(text: str) -> tuple[Token, ...]:
     """The tokens of a text; comments are none."""
     try:
         found = _Tokenizer(dialect=Spark).tokenize(text)
@@ -88,7 +91,7 @@ def tokenize(text: str) -> list[Token]:
             "The statement cannot be read: a quote or a comment is not closed.",
             hint=str(error).partition("\n")[0],
         ) from error
-    return list(_tokens(text, found))
+    return tuple(_tokens(text, found))
 
 
 def _tokens(text: str, found: Sequence[_Raw]) -> Iterator[Token]:

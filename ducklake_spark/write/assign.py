@@ -44,12 +44,16 @@ def assigned(frame: DataFrame, table: Table, *, keep: Sequence[str] = ()) -> Dat
     names = [name for name in frame.columns if name not in keep]
     refuse_reserved(table)
     refuse_unwritable(table.columns, table.name, _WITH_DUCKDB)
-    known = {field.name: field.dataType for field in frame.schema.fields if field.name not in keep}
+    types = {field.name: field.dataType for field in frame.schema.fields}
     if len({fold(name) for name in names}) < len(names):
         raise InvalidDefinitionError(
             f"Two columns to write to {table.name} have the same name: {', '.join(names)}."
         )
-    sources = {name: (F.col(backticked(name)), data_type) for name, data_type in known.items()}
+    if frame.columns == [*(column.name for column in table.columns), *keep] and all(
+        _fits(types[column.name], column) for column in table.columns
+    ):
+        return frame
+    sources = {name: (F.col(backticked(name)), types[name]) for name in names}
     policy = cache(partial(_policy_of, frame))  # on Connect, each reading is a round trip
     return frame.select(*_Assignment(table, "", policy).fields(sources, table.columns), *keep)
 

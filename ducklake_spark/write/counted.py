@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
@@ -59,27 +60,36 @@ def count_rows(
     """
     counts = {_ROWS: F.count(F.lit(1))}
     for column in columns:
-        value = F.col(backticked(column.name))
+        name = backticked(column.name)
         if column.type.name in FLOATS:
-            counts[f"nan{column.id}"] = F.count_if(F.isnan(value))
+            counts[f"nan{column.id}"] = F.count_if(F.isnan(name))
         if not column.nullable:
-            counts[f"null{column.id}"] = F.count_if(value.isNull())
+            counts[f"null{column.id}"] = F.count_if(F.isnull(name))
     seen = Observation()
     observed = frame.observe(seen, *(count.alias(name) for name, count in counts.items()))
-    return observed, RowCounts(table, tuple(columns), seen)
+    return observed, RowCounts(table, tuple(columns), lambda: seen.get)
+
+
+def count_here(rows: pa.Table, table: Table) -> RowCounts:
+    """Return the same counts, but those of NaN, of rows that this process has."""
+    counts = {_ROWS: len(rows)}
+    for column, values in zip(table.columns, rows.columns, strict=True):
+        if not column.nullable:
+            counts[f"null{column.id}"] = values.null_count
+    return RowCounts(table, table.columns, lambda: counts)
 
 
 @dataclass(frozen=True, slots=True)
 class RowCounts:
-    """The counts of one write. Read them after the write: until then, reading blocks."""
+    """The counts of one write. Read them after the write: until then, reading may block."""
 
     table: Table
     columns: tuple[Column, ...]
-    _seen: Observation
+    _counts: Callable[[], Mapping[str, Any]]
 
     def reject_nulls(self) -> None:
         """Raise if a NOT NULL column has NULLs. Footers count the NULLs of leaf columns only."""
-        counts = self._seen.get
+        counts = self._counts()
         for column in self.columns:
             if missing := counts.get(f"null{column.id}"):
                 raise InvalidDefinitionError(
@@ -91,13 +101,13 @@ class RowCounts:
     @property
     def nan_columns(self) -> Mapping[int, bool]:
         """Whether each float column has NaN, by column ID. Footers do not tell."""
-        counts = self._seen.get
+        counts = self._counts()
         keys = {column.id: f"nan{column.id}" for column in self.columns}
         return {id_: bool(counts[key]) for id_, key in keys.items() if key in counts}
 
     def require_all_rows(self, folder: str, files: Iterable[NewDataFile]) -> None:
         """Raise RowCountError unless the files hold exactly the rows that Spark counted."""
-        written = self._seen.get.get(_ROWS)
+        written = self._counts().get(_ROWS)
         found = sum(file.record_count for file in files)
         if written != found:
             count = "an unknown number of" if written is None else f"{written:,}"

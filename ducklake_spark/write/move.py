@@ -27,10 +27,10 @@ from ducklake_spark.storage.failures import files_of
 from ducklake_spark.storage.filesystem import list_files, move_file, remove_files, remove_tree
 from ducklake_spark.storage.footers import described, field_id, leaves_of, read_footer
 from ducklake_spark.storage.hadoop import hadoop_path
+from ducklake_spark.write.arrow_files import write_with_row_ids
 from ducklake_spark.write.counted import RowCounts, count_rows, describe_visible
 from ducklake_spark.write.layout import sort_order
 from ducklake_spark.write.options import writer_options
-from ducklake_spark.write.row_ids import write_with_row_ids
 
 # The column that says which file a row goes to.
 TARGET = "_ducklake_target"

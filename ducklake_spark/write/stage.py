@@ -18,7 +18,7 @@ from ducklake_spark.catalog import Name, Transaction
 from ducklake_spark.files import truncate
 from ducklake_spark.files.mapping import mapping_of
 from ducklake_spark.scan import ROW_ID
-from ducklake_spark.scan.types import encoded
+from ducklake_spark.scan.types import encoded, spark_type_of
 from ducklake_spark.spec.file_names import marked_uuid
 from ducklake_spark.spec.model import NameMapping, NewDataFile, Table
 from ducklake_spark.spec.names import backticked
@@ -32,8 +32,10 @@ from ducklake_spark.storage.filesystem import (
 )
 from ducklake_spark.storage.footers import describe_file
 from ducklake_spark.storage.hadoop import hadoop_path
+from ducklake_spark.write.arrow_files import write_here, write_with_row_ids
 from ducklake_spark.write.assign import assigned
-from ducklake_spark.write.counted import RowCounts, count_rows, describe_visible
+from ducklake_spark.write.at_hand import rows_at_hand
+from ducklake_spark.write.counted import RowCounts, count_here, count_rows, describe_visible
 from ducklake_spark.write.layout import (
     order_within,
     partition_folder,
@@ -41,7 +43,6 @@ from ducklake_spark.write.layout import (
     partitioned,
 )
 from ducklake_spark.write.options import writer_options
-from ducklake_spark.write.row_ids import write_with_row_ids
 from ducklake_spark.write.sizes import refitted
 
 _THREADS = 8
@@ -123,30 +124,22 @@ def stage(
     kept = [ROW_ID] if with_row_ids else []
     rows, partition_columns = partitioned(assigned(frame, table, keep=kept), table)
     order = order_within(rows, table, options, partition_columns)
-    rows, counts = count_rows(rows, table, table.columns)
-    rows = rows.sortWithinPartitions(*order) if order else rows
-    values = [encoded(F.col(backticked(c.name)), c).alias(c.name) for c in table.columns]
-    rows = rows.select(*values, *kept, *partition_columns)
     name = f"ducklake-{marked_uuid(table.mark)}/"
     folder = table.location + name
+    is_plain = not (with_row_ids or order or partition_columns)
     try:
-        if with_row_ids:
-            paths = write_with_row_ids(rows, table, folder, partition_columns, options)
+        at_hand = rows_at_hand(_as_stored(rows, table)) if is_plain else None
+        if at_hand is not None:
+            counts = count_here(at_hand, table)
             counts.reject_nulls()
-            files = _described(table, name, paths, counts)
-            # With a start of their own, DuckDB's merge takes them for neighbours of other files and
-            # numbers their rows anew.
-            files = [replace(file, takes_row_ids=False) for file in files]
+            files = _described(table, name, write_here(at_hand, table, folder, options), counts)
         else:
-            _write(rows, folder, partition_columns, options)
-            counts.reject_nulls()
-            files = _described(table, name, _parquet_in(folder), counts, mapping_of(table))
-            schema = rows.drop(*partition_columns).schema
-            if former := refitted(frame.sparkSession, schema, table, folder, files, options):
-                gone = {file.path.under(table.location) for file in former}
-                again = (path for path in _parquet_in(folder) if path not in gone)
-                files = _described(table, name, again, counts, mapping_of(table))
-                remove_files(gone)
+            rows, counts = count_rows(rows, table, table.columns)
+            rows = _as_stored(rows.sortWithinPartitions(*order) if order else rows, table)
+            if with_row_ids:
+                files = _with_row_ids(rows, table, name, partition_columns, options, counts)
+            else:
+                files = _by_spark(rows, table, name, partition_columns, options, counts)
         if partition_columns:
             files = _moved(table, files, options)
     except BaseException:
@@ -156,6 +149,53 @@ def stage(
     if partition_columns or not files:
         remove_tree(folder)
     return StagedFiles(table.location, tuple(files))
+
+
+def _as_stored(rows: DataFrame, table: Table) -> DataFrame:
+    """The table's columns as files hold them; others stay as they are."""
+    leaves = (leaf for column in table.columns for leaf in column.walk() if not leaf.children)
+    if not any(spark_type_of(leaf).encode for leaf in leaves):
+        return rows
+    values = [encoded(F.col(backticked(c.name)), c).alias(c.name) for c in table.columns]
+    return rows.select(*values, *rows.columns[len(values) :])
+
+
+def _with_row_ids(
+    rows: DataFrame,
+    table: Table,
+    name: str,
+    partition_columns: Sequence[str],
+    options: Mapping[str, str],
+    counts: RowCounts,
+) -> list[NewDataFile]:
+    folder = table.location + name
+    paths = write_with_row_ids(rows, table, folder, partition_columns, options)
+    counts.reject_nulls()
+    files = _described(table, name, paths, counts)
+    # With a start of their own, DuckDB's merge takes them for neighbours of other files and
+    # numbers their rows anew.
+    return [replace(file, takes_row_ids=False) for file in files]
+
+
+def _by_spark(
+    rows: DataFrame,
+    table: Table,
+    name: str,
+    partition_columns: Sequence[str],
+    options: Mapping[str, str],
+    counts: RowCounts,
+) -> list[NewDataFile]:
+    folder = table.location + name
+    _write(rows, folder, partition_columns, options)
+    counts.reject_nulls()
+    files = _described(table, name, _parquet_in(folder), counts, mapping_of(table))
+    schema = rows.drop(*partition_columns).schema
+    if former := refitted(rows.sparkSession, schema, table, folder, files, options):
+        gone = {file.path.under(table.location) for file in former}
+        again = (path for path in _parquet_in(folder) if path not in gone)
+        files = _described(table, name, again, counts, mapping_of(table))
+        remove_files(gone)
+    return files
 
 
 def _write(

@@ -15,7 +15,7 @@ from ducklake_spark.errors import InvalidDefinitionError, RowCountError
 from ducklake_spark.scan import ROW_ID, read_table
 from ducklake_spark.session import Session
 from ducklake_spark.write import Clause, append, change, merge, update
-from ducklake_spark.write.row_ids import write_with_row_ids
+from ducklake_spark.write.arrow_files import write_with_row_ids
 from support.lakes import LakeAddress, file_lake
 from support.oracle import Oracle
 

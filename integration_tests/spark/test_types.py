@@ -16,7 +16,7 @@ from ducklake_spark.errors import UnsupportedFeatureError
 from ducklake_spark.scan import read_table
 from ducklake_spark.session import Session
 from ducklake_spark.sql.failures import SPARK_ERRORS
-from ducklake_spark.write import append
+from ducklake_spark.write import append, at_hand
 from support.lakes import LakeAddress, file_lake
 from support.oracle import Oracle, duck_runs
 from support.reader import duck_rows
@@ -74,16 +74,18 @@ def test_spark_reads_what_duckdb_writes(
     assert ours == theirs
 
 
-def test_duckdb_reads_what_spark_writes(
-    lake: LakeAddress, session: Session, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("by", ["a job", "this process"])
+def test_duckdb_reads_what_is_written(
+    lake: LakeAddress, session: Session, by: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(at_hand, "_is_of_literals", lambda _: by == "this process")
     # What Spark writes for a time is a moment of a day, which ends before that.
     monkeypatch.setitem(VALUES, "TIME", [v for v in VALUES["TIME"] if "24" not in v])
     with Oracle(lake) as duck:
         create(duck, WRITABLE, False)
         duck.run("CREATE TABLE copy AS FROM t LIMIT 0")
     with lake.open() as catalog, catalog.transaction() as tx:
-        append(tx, "copy", read_table(session, tx, tx.table("t")))
+        append(tx, "copy", read_table(session, tx, tx.table("t")).limit(100))
     with lake.open() as catalog, Oracle(lake) as duck:
         table = catalog.at().table("copy")
         written = [list(row.values()) for row in duck_rows(duck, table, "copy")]

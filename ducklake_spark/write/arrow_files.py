@@ -1,9 +1,9 @@
-"""Writes rows that keep their ids, as an update must, and their snapshots, as a merge must.
+"""Writes files with PyArrow, with field ids all the way down.
 
-DuckDB looks for the ids under a field id, and finds none in a file with a name mapping. So these
-files need field ids all the way down, which Spark's own writer does not give to lists and maps:
-the workers write them with PyArrow. Only changed rows take this way, and tables with such columns
-when they are compacted.
+Rows that keep their ids, as an update must, and their snapshots, as a merge must, need such files:
+DuckDB looks for the ids under a field id, and finds none in a file with a name mapping. Spark's own
+writer gives lists and maps no field ids, so the workers write these files. Changed rows take this
+way, tables with such columns when they are compacted, and rows that need no job.
 """
 
 from __future__ import annotations
@@ -37,13 +37,18 @@ def write_with_row_ids(
 
     The paths of the files, with the values of the partition columns.
     """
-    ids = tuple(_ids(column) for column in table.columns)
     names = tuple(rows.columns)
-    write = _task(folder, names, ids, tuple(partition_columns), ArrowOptions.of(options))
+    write = _task(table, folder, names, tuple(partition_columns), options)
     # mapInArrow asks for the columns by name and stumbles over dots and backticks.
     numbered = rows.toDF(*(f"c{at}" for at in range(len(names))))
     written = numbered.mapInArrow(write, "path string, key array<string>").collect()
     return {row.path: tuple(row.key) for row in written}
+
+
+def write_here(rows: pa.Table, table: Table, folder: str, options: Mapping[str, str]) -> list[str]:
+    """Write rows with the table's columns from this process; return the paths of the files."""
+    write = _task(table, folder, tuple(rows.column_names), (), options)
+    return [path for batch in write(iter(rows.to_batches())) for path in batch["path"].to_pylist()]
 
 
 def _ids(column: Column) -> _Ids:
@@ -54,18 +59,22 @@ Batches = Iterator[pa.RecordBatch]
 
 
 def _task(
+    table: Table,
     folder: str,
     names: tuple[str, ...],
-    ids: tuple[_Ids, ...],
     keys: tuple[str, ...],
-    options: ArrowOptions,
+    options: Mapping[str, str],
 ) -> Callable[[Batches], Batches]:
+    """What a process does with its rows."""
+    ids = tuple(_ids(column) for column in table.columns)
+    arrow_options = ArrowOptions.of(options)
+
     def write(batches: Batches) -> Batches:
         files: dict[tuple[object, ...], _File] = {}
         for batch in batches:
             for key, part in _split(pa.Table.from_batches([batch]).rename_columns(names), keys):
                 if key not in files:
-                    files[key] = _File(f"{folder}{uuid7()}.parquet", options)
+                    files[key] = _File(f"{folder}{uuid7()}.parquet", arrow_options)
                 files[key].add(_with_ids(part.drop_columns(list(keys)), ids))
         for file in files.values():
             file.close()
