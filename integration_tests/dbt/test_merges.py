@@ -64,6 +64,7 @@ class TestMergeConfigs:
             other.get("snapshot_id") for name, other in by_name.items() if name != "plain"
         }
         assert response["_message"].endswith(f" in snapshot {response['snapshot_id']}")
+        assert by_name["conditions"]["_message"] == "MERGE (0 rows), no new snapshot"
         for name, (_, expected) in _MODELS.items():
             assert found(project, name) == expected, name
         assert found(project, "evolving") == "1a1None 2new20False 3c3None 4four40True"

@@ -41,10 +41,10 @@ class DuckLakeAdapterResponse(AdapterResponse):
     bytes: int | None = None
     snapshot_id: int | None = None
 
-    def became(self, snapshot_id: int) -> None:
-        """Take note of the snapshot that the statement is part of."""
+    def became(self, snapshot_id: int | None) -> None:
+        """Take note of the snapshot that the statement is part of; None if nothing was changed."""
         self.snapshot_id = snapshot_id
-        self._message += f" in snapshot {snapshot_id}"
+        self._message += f" in snapshot {snapshot_id}" if snapshot_id else ", no new snapshot"
 
 
 class DuckLakeConnectionManager(SQLConnectionManager):
@@ -109,8 +109,10 @@ class DuckLakeConnectionManager(SQLConnectionManager):
         files = sum(outcome.files for outcome in outcomes)
         size = sum(outcome.bytes for outcome in outcomes)
         code = outcomes[-1].operation
-        counts = [count_text(rows, "row"), count_text(files, "file"), size_text(size)]
-        done = f" ({', '.join(counts)})" if rows or files else ""
+        counts = [count_text(rows, "row")]
+        if rows or files:
+            counts += [count_text(files, "file"), size_text(size)]
+        done = f" ({', '.join(counts)})" if rows or files or outcomes[-1].is_row_change else ""
         response = DuckLakeAdapterResponse(
             _message=f"{code}{done}",
             code=code,

@@ -132,7 +132,7 @@ class Handle:
         self._lake: Lake | None = None
         self._in_transaction = False
         self._cancelled = False
-        self._waiting: list[Callable[[int], None]] = []
+        self._waiting: list[Callable[[int | None], None]] = []
 
     @property
     def lake(self) -> Lake:
@@ -185,12 +185,14 @@ class Handle:
         note = self._note()
         results = self._lake.commit(message=note.message, extra_info=note.extra_info)
         new = [result.snapshot_id for result in results if result.is_new]
-        for tell in waiting if new else ():
-            tell(new[-1])
-        return new[-1] if new else None
+        snapshot = new[-1] if new else None
+        for tell in waiting:
+            tell(snapshot)
+        return snapshot
 
-    def on_commit(self, tell: Callable[[int], None]) -> None:
-        """Have the id of the snapshot told once the open transaction is committed."""
+    def on_commit(self, tell: Callable[[int | None], None]) -> None:
+        """Have the id of the new snapshot, if there is one, told once the open transaction is
+        committed."""
         if self._lake is not None and self._lake.in_transaction:
             self._waiting.append(tell)
 
