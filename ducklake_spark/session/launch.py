@@ -17,6 +17,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from ducklake_spark.errors import ConfigError
+from ducklake_spark.session.jvm import forget
 
 _LAST_LINES = 12
 # How a JVM that did start begins the lines that say why it stopped; the others are its stack.
@@ -37,6 +38,7 @@ def launch(config: Mapping[str, str]) -> SparkSession:
     """
     with _launching, tempfile.TemporaryFile() as chatter:
         try:
+            forget()
             if SparkContext._gateway is None:  # there is no JVM yet
                 _start(SparkConf().setAll(list(config.items())), chatter)
             return SparkSession.builder.config(map=dict(config)).getOrCreate()

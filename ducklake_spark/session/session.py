@@ -19,9 +19,12 @@ from ducklake_spark.errors import ConfigError
 from ducklake_spark.session.address import check_answers
 from ducklake_spark.session.archive import JAVA_OPTIONS, archive_path, with_archive
 from ducklake_spark.session.connect import gone, is_gone, limit_patience, reach, say_goodbye
+from ducklake_spark.session.jvm import gateway_of, has_ended, is_ending, silence_py4j
 from ducklake_spark.session.launch import launch
+from ducklake_spark.session.memory import driver_memory
 from ducklake_spark.session.scratch import Scratch
 
+_log = logging.getLogger(__name__)
 _WRITES_FIELD_IDS = "spark.sql.parquet.fieldId.write.enabled"
 # What must hold whatever the user configures: files are read by field id and written the way
 # DuckDB reads them, and no calendar or time zone of this machine leaks into data.
@@ -88,8 +91,12 @@ class Session:
         # An exception says what failed. PySpark logs it too, as JSON with stacks of the JVM.
         for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
+        silence_py4j()
         self.spark = spark.newSession()
+        self._gateway = gateway_of(self.spark)
         self._config = dict(config or {})
+        # What Spark was started with, if it was started here and can be again.
+        self._launched_with: dict[str, str] | None = None
         self._opened_here: SparkSession | None = None
         self.scratch = Scratch()
         try:
@@ -149,24 +156,46 @@ class Session:
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
             config |= _LOCAL_DEFAULTS
         config |= settings.config
+        config |= driver_memory(config)
         if settings.master.startswith("local") and (archive := archive_path()).exists():
             config[JAVA_OPTIONS] = with_archive(config.get(JAVA_OPTIONS, ""), archive)
-        session = cls(launch(config))
-        session.spark.sparkContext.setLogLevel("OFF")
+        session = cls(_launched(config))
+        session._launched_with = config
         return session
+
+    def _revive(self) -> None:
+        """Start Spark again if it has ended since."""
+        if self._launched_with is None or not is_ending(self._gateway):
+            return
+        self.spark = _launched(self._launched_with).newSession()
+        self._gateway = gateway_of(self.spark)
+        for key, value in _REQUIRED.items():
+            self.spark.conf.set(key, value)
+        _log.warning("Spark has started again: temporary views and changed settings are gone.")
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether Spark has ended, as it does when it runs out of memory."""
+        return has_ended(self._gateway)
 
     def sibling(self, *, writes_field_ids: bool = False) -> Session:
         """Another session on the same Spark, with the same settings.
 
         `writes_field_ids`: for those who say themselves which id each column of a file gets.
         """
+        self._revive()
         other = Session(self.spark, self._config)
+        other._launched_with = self._launched_with
         if writes_field_ids:
             other.spark.conf.set(_WRITES_FIELD_IDS, "true")
         return other
 
     def keep_settings(self) -> list[str]:
-        """Set again what must hold and was changed since; the keys of that."""
+        """Set again what must hold and was changed since; the keys of that.
+
+        A Spark that was started here and has ended since is started again.
+        """
+        self._revive()
         now = self.settings(*_REQUIRED)
         changed = [k for k, value in _REQUIRED.items() if (now[k] or "").lower() != value.lower()]
         for key in changed:
@@ -206,6 +235,12 @@ class Session:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _launched(config: Mapping[str, str]) -> SparkSession:
+    spark = launch(config)
+    spark.sparkContext.setLogLevel("OFF")
+    return spark
 
 
 def runs_in_one_process(spark: SparkSession) -> bool:

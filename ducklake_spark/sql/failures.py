@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import re
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from ducklake_spark.errors import QueryError
-from ducklake_spark.session import FIXED_SETTINGS, gone, is_gone
+from ducklake_spark.session import (
+    DRIVER_MEMORY,
+    FIXED_SETTINGS,
+    gone,
+    is_gone,
+    is_jvm_gone,
+    jvm_gone,
+)
 from ducklake_spark.sql.splice import Spliced
 
-# What a query may fail with: PySpark leaves errors that it has no class for to Py4J.
-SPARK_ERRORS = (PySparkException, Py4JJavaError)
+# What a query may fail with. PySpark leaves errors that it has no class for to Py4J, and where the
+# JVM does not answer, the error is one of the system's.
+SPARK_ERRORS = (PySparkException, Py4JError, ConnectionError)
 
 # The name of a view that stands for a relation (scope.Scope.show).
 _VIEW = re.compile(r"`((?:[^`]|``)+?)(?: @\d+)? #\d+`(?: AS (`(?:[^`]|``)+`))?")
@@ -33,16 +41,27 @@ _PLAN = re.compile(
 _SENTENCE_END = re.compile(r"(?<=[.!?]) +(?=[A-Z])")
 # The message of raise_error(), which names the value and the column of a failed write.
 _RAISED = re.compile(r"\[USER_RAISED_EXCEPTION\] (.*?) SQLSTATE: P0001", re.DOTALL)
-_FRAMES = re.compile(r"\n\s*at [\w.$]+\(.*", re.DOTALL)
+_FRAMES = re.compile(r"\n\s*at [\w.$/@]+\(.*", re.DOTALL)
+_OUT_OF_MEMORY = re.compile(
+    r"java\.lang\.OutOfMemoryError[^\n]*|\[UNABLE_TO_ACQUIRE_MEMORY\][^\n.]*|"
+    r"GC overhead limit exceeded|Not enough memory to build and broadcast[^\n.]*"
+)
+_MORE_MEMORY = (
+    f"Give it more: {DRIVER_MEMORY} for a Spark in this process, spark.executor.memory for the "
+    "workers of a cluster, in spark_config of the profile. Or make its tasks smaller with a larger "
+    "spark.sql.shuffle.partitions."
+)
 
 
 def query_error(error: Exception, query: Spliced | None = None, statement: str = "") -> QueryError:
     """The error without plans and stacks of the JVM, in the names and places of the query, which
     may be a part of a statement at its very own place."""
-    if is_gone(error):
-        lost = gone()
+    if is_gone(error) or is_jvm_gone(error):
+        lost = gone() if is_gone(error) else jvm_gone()
         return QueryError(lost.message, hint=lost.hint)
     text = str(error)
+    if (told := _OUT_OF_MEMORY.search(text)) is not None:
+        return QueryError(f"Spark ran out of memory: {told.group(0)}.", hint=_MORE_MEMORY)
     for noise in (_CALL, _AWAITED, _JVM, _FRAMES, _PLAN, _OURS):
         text = noise.sub("", text)
     text = "\n".join(map(_possible, text.split("\n")))

@@ -155,12 +155,13 @@ class Scope:
         Classic Spark has looked through them by now. Spark Connect does that anew each time a
         DataFrame is asked for something, so there they stay as long as the session.
         """
-        if not self.workspace.session.is_connect:
+        session = self.workspace.session
+        if not (session.is_connect or session.has_ended):
             for view in self.views:
-                self.workspace.session.spark.catalog.dropTempView(view)
+                session.spark.catalog.dropTempView(view)
             self.views.clear()
             for function in self.made:
-                self.workspace.session.spark.sql(f"DROP TEMPORARY FUNCTION {quoted(function)}")
+                session.spark.sql(f"DROP TEMPORARY FUNCTION {quoted(function)}")
             self.made.clear()
 
     # --- names ---
