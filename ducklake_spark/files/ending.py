@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-import pyarrow as pa
-import pyarrow.compute as pc
+import numpy as np
 
 from ducklake_spark.catalog import Name, Transaction
 from ducklake_spark.spec.model import DataFile, Table
+from ducklake_spark.spec.positions import SortedPositions
 from ducklake_spark.storage.delete_files import StagedDeleteFile, stage_delete
 from ducklake_spark.storage.failures import files_of
 from ducklake_spark.storage.recorded import check_row_counts
@@ -36,9 +36,10 @@ def end_files(tx: Transaction, table: Table, files: Sequence[DataFile]) -> None:
     """Delete all rows of data files."""
 
     def stage(file: DataFile) -> tuple[int, StagedDeleteFile]:
-        gone = pa.array(file.inlined_deletes, pa.int64())
-        every = pa.array(range(file.record_count), pa.int64())
-        rest = every.filter(pc.invert(pc.is_in(every, value_set=gone)))
+        is_left = np.ones(file.record_count, bool)
+        gone = np.array(file.inlined_deletes, np.int64)
+        is_left[gone[gone < file.record_count]] = False
+        rest = SortedPositions([np.flatnonzero(is_left)])
         return file.id, stage_delete(table, file, rest, tx.snapshot.id + 1)
 
     with files_of(table.name):

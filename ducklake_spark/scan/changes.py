@@ -191,14 +191,7 @@ class _Feed:
 
 def _deaths(changed: ChangedFile, last: int) -> pa.Table:
     """The positions deleted from a file by a snapshot, with the snapshot that deleted each."""
-    positions = [pa.array(changed.inlined_deletes.keys(), pa.int64())]
-    ended = [pa.array(changed.inlined_deletes.values(), pa.int64())]
-    for file in changed.delete_files:
-        gone, snapshots = read_history(file)
-        positions += gone.chunks
-        ended += snapshots.chunks
-    found = pa.table({"pos": pa.chunked_array(positions), _ENDED: pa.chunked_array(ended)})
-    found = found.filter(pc.less_equal(found[_ENDED], last))
     # A delete file of another writer may repeat what an earlier one has.
-    first = found.group_by("pos").aggregate([(_ENDED, "min")])
-    return first.select(["pos", f"{_ENDED}_min"]).rename_columns(["pos", _ENDED])
+    history = read_history(changed.delete_files, changed.inlined_deletes)
+    found = pa.table({"pos": history.positions, _ENDED: history.snapshots})
+    return found.filter(pc.less_equal(found[_ENDED], last))

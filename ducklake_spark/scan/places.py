@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Column as Expression
@@ -13,6 +15,8 @@ from pyspark.sql import functions as F
 from ducklake_spark.scan.lookup import looked_up
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import DataFile
+from ducklake_spark.spec.positions import SortedPositions
+from ducklake_spark.spec.roaring import Positions
 
 # Where a row is: a number from zero for a place in a file, its ordinal in the scan and the row's
 # position there; one below zero for the id of a row in the catalog.
@@ -22,6 +26,7 @@ ROW_ID_START = "_ducklake_row_id_start"
 BEGIN_SNAPSHOT = "_ducklake_begin_snapshot"
 # A file of more rows than this does not exist; a scan of more files than the rest has neither.
 POSITION_BITS = 40
+_BREAKS = 1_000  # and one for each chunk; places with more are sorted
 
 
 def with_places(frame: DataFrame, files: Mapping[int, DataFile]) -> DataFrame:
@@ -74,13 +79,24 @@ def packed(ordinal: int, positions: pa.Array) -> pa.Array:
     return pc.bit_wise_or(positions, pa.scalar(ordinal << POSITION_BITS, pa.int64()))
 
 
-def split_places(places: pa.ChunkedArray) -> dict[int, pa.Array]:
-    """The positions of each file, by its ordinal."""
-    ordinals = pc.shift_right(places, POSITION_BITS)
-    positions = pc.bit_wise_and(places, (1 << POSITION_BITS) - 1)
-    table = pa.table({"ordinal": ordinals, "position": positions})
-    grouped = table.group_by("ordinal").aggregate([("position", "list")])
-    return {
-        row: grouped["position_list"][at].values
-        for at, row in enumerate(grouped["ordinal"].to_pylist())
-    }
+def split_places(places: pa.ChunkedArray) -> dict[int, SortedPositions]:
+    """The positions of each file, by its ordinal; the places are distinct.
+
+    Places that are in order, as a scan finds them, are not copied. Their chunks are cut where
+    another file begins and where the order breaks.
+    """
+    chunks = [chunk.to_numpy() for chunk in places.chunks]
+    if sum(len(_breaks(chunk)) for chunk in chunks) > len(chunks) + _BREAKS:
+        chunks = [np.sort(np.concatenate(chunks))]
+    runs: defaultdict[int, list[Positions]] = defaultdict(list)
+    for chunk in chunks:
+        for run in np.split(chunk, _breaks(chunk)):
+            if len(run) and run[0] >= 0:
+                runs[int(run[0]) >> POSITION_BITS].append(run)
+    return {at: SortedPositions(found, at << POSITION_BITS) for at, found in runs.items()}
+
+
+def _breaks(places: Positions) -> Positions:
+    """Where other files begin, or the order is broken, in an array of places."""
+    files = places >> POSITION_BITS
+    return 1 + np.flatnonzero((places[1:] <= places[:-1]) | (files[1:] != files[:-1]))

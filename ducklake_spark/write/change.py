@@ -17,6 +17,7 @@ from ducklake_spark.scan import PLACE, ROW_ID, read_rows
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import DataFile, Table
 from ducklake_spark.spec.names import is_reserved
+from ducklake_spark.spec.positions import count_repeated
 from ducklake_spark.spec.predicates import Predicate
 from ducklake_spark.write.delete import delete_places
 from ducklake_spark.write.kept import Kept, changed_rows, kept
@@ -124,8 +125,7 @@ def _apply(
     found = several[0].rows
     moves = found.where(F.col(PLACE).isNotNull()).select(PLACE, ACTION).toArrow()
     places = moves[PLACE]
-    matches = pc.value_counts(places).field("counts")
-    if repeated := pc.sum(pc.greater(matches, 1)).as_py():
+    if repeated := count_repeated([chunk.to_numpy() for chunk in places.chunks]):
         affected = "1 row" if repeated == 1 else f"{repeated} rows"
         raise InvalidDefinitionError(
             f"Several rows of the source match the same row of {table.name}: this is the case for "

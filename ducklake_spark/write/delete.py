@@ -50,8 +50,7 @@ def delete_places(
     tx: Transaction, table: Table, files: Sequence[DataFile], places: pa.ChunkedArray
 ) -> None:
     """Delete rows by their PLACE, which counts in `files`."""
-    in_catalog = pc.less(places, 0)
-    found = split_places(places.filter(pc.invert(in_catalog)))
+    found = split_places(places)
     whole = {at for at, positions in found.items() if len(positions) >= files[at].live_rows}
     with files_of(table.name):
         check_row_counts((files[at] for at in whole), table.name)
@@ -64,5 +63,5 @@ def delete_places(
         staged = dict(pool.map(stage, (at for at in found if at not in whole)))
     tx.delete_rows(table.name, staged)
     end_files(tx, table, [files[at] for at in sorted(whole)])
-    row_ids = pc.subtract(-1, places.filter(in_catalog))
+    row_ids = pc.subtract(-1, places.filter(pc.less(places, 0)))
     tx.delete_inlined(table.name, row_ids.to_pylist())

@@ -1,0 +1,166 @@
+"""Positions of rows in a data file, in NumPy arrays: eight bytes for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from ducklake_spark.spec.roaring import Positions
+
+Truths = npt.NDArray[np.bool_]
+
+_ARRAY_SIZE = 1 << 18
+
+
+class SortedPositions:
+    """Distinct positions in increasing order.
+
+    Arrays that are in order already are kept as they are, since a copy of 24 million positions
+    takes 192 MB. `offset` is subtracted from their values when they are read.
+    """
+
+    def __init__(self, runs: Iterable[Positions], offset: int = 0) -> None:
+        """Each run must be strictly increasing; the runs may overlap, and be in any order."""
+        ordered = sorted((run for run in runs if len(run)), key=lambda run: int(run[0]))
+        if any(one[-1] >= following[0] for one, following in pairwise(ordered)):
+            ordered = [sorted_distinct(np.concatenate(ordered))]
+        self._runs = ordered
+        self._offset = offset
+
+    @classmethod
+    def of(cls, positions: Iterable[int]) -> SortedPositions:
+        """Sort positions that are in any order and may be repeated."""
+        return cls([sorted_distinct(np.fromiter(positions, np.int64))])
+
+    def __len__(self) -> int:
+        return sum(map(len, self._runs))
+
+    def arrays(self) -> Iterator[Positions]:
+        """Yield the positions as arrays of limited size."""
+        held: list[Positions] = []
+        for run in self._runs:
+            for begin in range(0, len(run), _ARRAY_SIZE):
+                part = run[begin : begin + _ARRAY_SIZE]
+                if held and sum(map(len, held)) + len(part) > _ARRAY_SIZE:
+                    yield np.concatenate(held) - self._offset
+                    held = []
+                held.append(part)
+        if held:
+            yield np.concatenate(held) - self._offset
+
+    def combined(self) -> Positions:
+        """Return the positions as one array."""
+        return np.concatenate([np.empty(0, np.int64), *self.arrays()])
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Distinct positions in increasing order, and the snapshot that deleted each."""
+
+    positions: Positions
+    snapshots: Positions
+
+    @classmethod
+    def of(cls, deletes: Mapping[int, int]) -> History:
+        """Return the history of positions with their snapshots."""
+        return cls.earliest([_columns(deletes)])
+
+    @classmethod
+    def earliest(
+        cls, parts: Iterable[tuple[Positions, Positions]], inlined: Mapping[int, int] | None = None
+    ) -> History:
+        """Combine positions in any order. The earliest snapshot of a repeated position counts."""
+        found, by = ([column] for column in _columns(inlined or {}))
+        for some, snapshots_of_some in parts:
+            found.append(some)
+            by.append(snapshots_of_some)
+        positions = np.concatenate(found)
+        found.clear()  # before the other column is copied
+        snapshots = np.concatenate(by)
+        if is_increasing(positions):
+            return cls(positions, snapshots)
+        order = np.lexsort((snapshots, positions))
+        positions, snapshots = positions[order], snapshots[order]
+        first = _first_of_equals(positions)
+        return cls(positions[first], snapshots[first])
+
+    def arrays(self) -> Iterator[tuple[Positions, Positions]]:
+        """Yield positions and snapshots as arrays of limited size."""
+        for begin in range(0, len(self.positions), _ARRAY_SIZE):
+            part = slice(begin, begin + _ARRAY_SIZE)
+            yield self.positions[part], self.snapshots[part]
+
+    def extended(
+        self, positions: SortedPositions, snapshot_id: int
+    ) -> Iterator[tuple[Positions, Positions]]:
+        """Yield the history with the positions that a later snapshot deletes.
+
+        Positions that were deleted before keep their snapshots.
+        """
+        begin = 0
+        for new in positions.arrays():
+            while len(new):
+                known = self.positions[begin : begin + _ARRAY_SIZE]
+                end = begin + int(np.searchsorted(known, new[-1], side="right"))
+                cut = len(new)
+                if end - begin == _ARRAY_SIZE:  # more of the known ones may come before `new` ends
+                    cut = int(np.searchsorted(new, known[-1], side="right"))
+                yield self._merged(slice(begin, end), new[:cut], snapshot_id)
+                begin, new = end, new[cut:]
+        yield from History(self.positions[begin:], self.snapshots[begin:]).arrays()
+
+    def _merged(self, part: slice, new: Positions, snapshot_id: int) -> tuple[Positions, Positions]:
+        known = self.positions[part]
+        fresh = new[~_contained(new, known)]
+        positions = np.concatenate([known, fresh])
+        snapshots = np.concatenate([self.snapshots[part], np.full(len(fresh), snapshot_id)])
+        order = np.argsort(positions, kind="stable")
+        return positions[order], snapshots[order]
+
+
+def is_increasing(values: Positions) -> bool:
+    """Return whether each value is greater than the one before it."""
+    return bool((values[1:] > values[:-1]).all())
+
+
+def sorted_distinct(values: Positions) -> Positions:
+    """Sort an array in place, and return its distinct values."""
+    if is_increasing(values):
+        return values
+    values.sort()
+    first = _first_of_equals(values)
+    return values if first.all() else values[first]
+
+
+def count_repeated(values: Sequence[Positions]) -> int:
+    """Return how many distinct values occur more than once in arrays."""
+    ordered = np.concatenate([np.empty(0, np.int64), *values])
+    ordered.sort()
+    equal = ordered[1:] == ordered[:-1]
+    begins = equal.copy()
+    begins[1:] &= ~equal[:-1]
+    return int(begins.sum())
+
+
+def _first_of_equals(ordered: Positions) -> Truths:
+    first = np.ones(len(ordered), bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return first
+
+
+def _contained(values: Positions, known: Positions) -> Truths:
+    """Return for each value whether it is among known values, which are in order."""
+    if not len(known):
+        return np.zeros(len(values), bool)
+    at = np.searchsorted(known, values)
+    at[at == len(known)] = 0
+    found: Truths = known[at] == values
+    return found
+
+
+def _columns(deletes: Mapping[int, int]) -> tuple[Positions, Positions]:
+    return np.fromiter(deletes, np.int64), np.fromiter(deletes.values(), np.int64)
