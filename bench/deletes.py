@@ -24,6 +24,7 @@ from ducklake_spark.scan import deletes, read_table  # noqa: E402
 from ducklake_spark.session import Session, SparkSettings  # noqa: E402
 from ducklake_spark.write import delete  # noqa: E402
 from support.lakes import LakeAddress, file_lake  # noqa: E402
+from support.memory import peak_memory, resident_memory  # noqa: E402
 from support.oracle import Oracle  # noqa: E402
 
 _BYTES_PER_POSITION = 32
@@ -48,7 +49,7 @@ def main() -> int:
     with working_folder() as folder, Session.open(SparkSettings(master="local[*]")) as session:
         print("\n".join(machine(folder)))
         _measure(session, folder / "warm", 100_000)
-        before = _status("VmRSS")
+        before = resident_memory()
         print("| positions | step | time | Python's memory grew by | bytes per position |")
         print("|--:|---|--:|--:|--:|")
         for millions in options.positions:
@@ -95,14 +96,9 @@ def _read(session: Session, lake: LakeAddress) -> list[object]:
 
 def _step(name: str, action: Callable[[], object]) -> tuple[str, float, int]:
     """Its name, its seconds, and the most memory that this process had meanwhile."""
-    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
-    seconds = clocked(action) / 1000
-    return name, seconds, _status("VmHWM")
-
-
-def _status(key: str) -> int:
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(key)) * 1024
+    with peak_memory() as peak:
+        seconds = clocked(action) / 1000
+    return name, seconds, peak.total
 
 
 if __name__ == "__main__":

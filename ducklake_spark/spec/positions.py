@@ -24,9 +24,9 @@ class SortedPositions:
     """
 
     def __init__(self, runs: Iterable[Positions], offset: int = 0) -> None:
-        """Each run must be strictly increasing; the runs may overlap, and be in any order."""
+        """Take arrays that are in order each; they may overlap, and come in any order."""
         ordered = sorted((run for run in runs if len(run)), key=lambda run: int(run[0]))
-        if any(one[-1] >= following[0] for one, following in pairwise(ordered)):
+        if not is_increasing(*ordered):
             ordered = [sorted_distinct(np.concatenate(ordered))]
         self._runs = ordered
         self._offset = offset
@@ -94,37 +94,49 @@ class History:
             part = slice(begin, begin + _ARRAY_SIZE)
             yield self.positions[part], self.snapshots[part]
 
-    def extended(
-        self, positions: SortedPositions, snapshot_id: int
-    ) -> Iterator[tuple[Positions, Positions]]:
-        """Yield the history with the positions that a later snapshot deletes.
 
-        Positions that were deleted before keep their snapshots.
-        """
+def extended(
+    history: Iterable[tuple[Positions, Positions]], positions: SortedPositions, snapshot_id: int
+) -> Iterator[tuple[Positions, Positions]]:
+    """Yield a history, whose arrays are in increasing order, with what a later snapshot deletes.
+
+    Positions that were deleted before keep their snapshots.
+    """
+    arrays = positions.arrays()
+    new = next(arrays, None)
+    for known, snapshots in history:
         begin = 0
-        for new in positions.arrays():
-            while len(new):
-                known = self.positions[begin : begin + _ARRAY_SIZE]
-                end = begin + int(np.searchsorted(known, new[-1], side="right"))
-                cut = len(new)
-                if end - begin == _ARRAY_SIZE:  # more of the known ones may come before `new` ends
-                    cut = int(np.searchsorted(new, known[-1], side="right"))
-                yield self._merged(slice(begin, end), new[:cut], snapshot_id)
-                begin, new = end, new[cut:]
-        yield from History(self.positions[begin:], self.snapshots[begin:]).arrays()
-
-    def _merged(self, part: slice, new: Positions, snapshot_id: int) -> tuple[Positions, Positions]:
-        known = self.positions[part]
-        fresh = new[~_contained(new, known)]
-        positions = np.concatenate([known, fresh])
-        snapshots = np.concatenate([self.snapshots[part], np.full(len(fresh), snapshot_id)])
-        order = np.argsort(positions, kind="stable")
-        return positions[order], snapshots[order]
+        while new is not None and begin < len(known):
+            end = int(np.searchsorted(known, new[-1], side="right"))
+            cut = int(np.searchsorted(new, known[-1], side="right")) if end == len(known) else None
+            part = slice(begin, end)
+            yield _merged(known[part], snapshots[part], new[:cut], snapshot_id)
+            begin, new = end, new[len(new) if cut is None else cut :]
+            if not len(new):
+                new = next(arrays, None)
+        if begin < len(known):
+            yield known[begin:], snapshots[begin:]
+    while new is not None:
+        yield new, np.full(len(new), snapshot_id)
+        new = next(arrays, None)
 
 
-def is_increasing(values: Positions) -> bool:
-    """Return whether each value is greater than the one before it."""
-    return bool((values[1:] > values[:-1]).all())
+def _merged(
+    known: Positions, snapshots: Positions, new: Positions, snapshot_id: int
+) -> tuple[Positions, Positions]:
+    fresh = new[~_contained(new, known)]
+    positions = np.concatenate([known, fresh])
+    order = np.argsort(positions, kind="stable")
+    stamps = np.concatenate([snapshots, np.full(len(fresh), snapshot_id)])
+    return positions[order], stamps[order]
+
+
+def is_increasing(*arrays: Positions) -> bool:
+    """Return whether each value is greater than the one before it, over all arrays."""
+    filled = [values for values in arrays if len(values)]
+    return all(bool((values[1:] > values[:-1]).all()) for values in filled) and all(
+        one[-1] < following[0] for one, following in pairwise(filled)
+    )
 
 
 def sorted_distinct(values: Positions) -> Positions:

@@ -18,7 +18,7 @@ from ducklake_spark.spec.deletion_vectors import read_vectors
 from ducklake_spark.spec.file_names import marked_uuid
 from ducklake_spark.spec.model import DataFile, DeleteFile, Table
 from ducklake_spark.spec.paths import StoredPath
-from ducklake_spark.spec.positions import History, SortedPositions
+from ducklake_spark.spec.positions import History, SortedPositions, extended, is_increasing
 from ducklake_spark.spec.roaring import Positions
 from ducklake_spark.storage.failures import DAMAGED, reaching
 from ducklake_spark.storage.filesystem import locate, make_parent, remove_files
@@ -35,7 +35,7 @@ _PLAIN = pa.schema(
     [_field("file_path", pa.string(), 2147483646), _field("pos", pa.int64(), 2147483645)]
 )
 _WITH_SNAPSHOTS = _PLAIN.append(_field(SNAPSHOT_COLUMN, pa.int64(), 2147483539))
-_BATCH_ROWS = 1 << 16
+_BATCH_ROWS = 1 << 18
 # Positions, and the snapshot that deleted each if the file says so.
 Deletes = tuple[Positions, Positions | None]
 
@@ -86,7 +86,7 @@ def stage_delete(
         )
     if old is None:
         return _write(place, file.path, ((part, None) for part in new.arrays()), _PLAIN)
-    together = read_history([old]).extended(new, commit_snapshot)
+    together = extended(_in_order(old), new, commit_snapshot)
     if old.partial_max is None and old.begin_snapshot >= commit_snapshot:
         # Both deletes are of this transaction: one snapshot, no need to tell them apart.
         return _write(place, file.path, ((part, None) for part, _ in together), _PLAIN)
@@ -108,6 +108,17 @@ def read_history(files: Iterable[DeleteFile], inlined: Mapping[int, int] | None 
         for positions, snapshots in read_deletes(file)
     )
     return History.earliest(parts, inlined)
+
+
+def _in_order(file: DeleteFile) -> Iterable[tuple[Positions, Positions]]:
+    """Read a delete file as arrays in increasing order, which those of some writers are not in."""
+    parts = [
+        (positions, _stamped(positions, snapshots, file.begin_snapshot))
+        for positions, snapshots in read_deletes(file)
+    ]
+    if is_increasing(*(positions for positions, _ in parts)):
+        return parts
+    return History.earliest(parts).arrays()
 
 
 def _stamped(positions: Positions, snapshots: Positions | None, snapshot_id: int) -> Positions:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ import pytest
 from ducklake_spark.scan import deletes, read_table
 from ducklake_spark.session import Session
 from ducklake_spark.write import append, delete
-from support.lakes import file_lake
+from support.lakes import LakeAddress, file_lake
+from support.memory import CAN_MEASURE, peak_memory
 from support.oracle import Oracle
 
 
@@ -64,3 +66,49 @@ def test_deletes_by_both_engines_in_turn_leave_what_a_model_says(
             reader = catalog.at(snapshot)
             ours = read_table(session, reader, reader.table("t")).collect()
             assert sorted(r.id for r in ours) == sorted(expected)
+
+
+_SUMMARY = ("count(*)", "sum(id)", "min(id)", "max(id)")
+
+
+@pytest.mark.skipif(not CAN_MEASURE, reason="Linux tells the peak of a process's memory")
+def test_large_deletes_take_a_few_bytes_of_memory_for_each_position(
+    tmp_path: Path, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = file_lake("sqlite", tmp_path)
+    with Oracle(lake) as duck:
+        duck.run("CREATE TABLE t AS SELECT i AS id FROM range(5_000_000) r(i)")
+    _delete(session, lake, "id < 0")  # loads what it needs
+    for condition in ("id % 5 < 3", "id % 50 = 4"):
+        _bounded(lambda condition=condition: _delete(session, lake, condition), 3_000_000)
+        _bounded(lambda: _same(session, lake), 3_000_000)
+    with Oracle(lake) as duck:
+        duck.run("DELETE FROM t WHERE id > 4_900_000")
+    _same(session, lake)
+    monkeypatch.setattr(deletes, "_MARKED_UP_TO", 0)  # as if the table were too large
+    _bounded(lambda: _same(session, lake), 3_000_000)
+    with lake.open() as catalog:
+        frame = read_table(session, catalog.at(), catalog.at().table("t"))
+        plan = session.spark.sql("EXPLAIN SELECT * FROM {frame}", frame=frame).head()[0]
+    assert "BroadcastHashJoin" in plan, plan
+    assert "SortMergeJoin" not in plan, plan
+
+
+def _bounded(action: Callable[[], object], positions: int) -> None:
+    with peak_memory() as peak:
+        action()
+    assert peak.grown < 40 * positions
+
+
+def _delete(session: Session, lake: LakeAddress, condition: str) -> None:
+    with lake.open() as catalog, catalog.transaction() as tx:
+        delete(session, tx, "t", condition)
+
+
+def _same(session: Session, lake: LakeAddress) -> None:
+    """Read the table with Spark and DuckDB; nothing of it is kept."""
+    with lake.open() as catalog:
+        frame = read_table(session, catalog.at(), catalog.at().table("t"))
+        ours = [tuple(row) for row in frame.selectExpr(*_SUMMARY).collect()]
+    with Oracle(lake) as duck:
+        assert duck.rows(f"SELECT {', '.join(_SUMMARY)} FROM t") == ours
