@@ -148,6 +148,19 @@ def sorted_distinct(values: Positions) -> Positions:
     return values if first.all() else values[first]
 
 
+def expand_words(keys: Positions, words: Positions) -> Iterator[Positions]:
+    """Yield the values that the bits of words stand for, in increasing order.
+
+    The lowest bit of a word stands for 64 times the word's key.
+    """
+    order = np.argsort(keys)
+    for begin in range(0, len(order), _ARRAY_SIZE // 64):
+        part = order[begin : begin + _ARRAY_SIZE // 64]
+        octets = words[part].astype("<i8").view(np.uint8)
+        bits = np.flatnonzero(np.unpackbits(octets, bitorder="little"))
+        yield (keys[part][bits >> 6] << 6) | (bits & 63)
+
+
 def count_repeated(values: Sequence[Positions]) -> int:
     """Return how many distinct values occur more than once in arrays."""
     ordered = np.concatenate([np.empty(0, np.int64), *values])

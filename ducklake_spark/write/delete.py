@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Column as Expression
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ducklake_spark.catalog import Name, Transaction
@@ -15,12 +16,16 @@ from ducklake_spark.files import end_files
 from ducklake_spark.scan import PLACE, read_rows, split_places
 from ducklake_spark.session import Session
 from ducklake_spark.spec.model import DataFile, Table
+from ducklake_spark.spec.positions import expand_words
 from ducklake_spark.spec.predicates import Predicate
 from ducklake_spark.storage.delete_files import StagedDeleteFile, stage_delete
 from ducklake_spark.storage.failures import files_of
 from ducklake_spark.storage.recorded import check_row_counts
 
 _THREADS = 8
+_COLLECT_UP_TO = 16_000_000  # rows, whose places need 128 MB
+_WORD_BITS = 6
+_WORD = 1 << _WORD_BITS
 
 
 def delete(
@@ -41,9 +46,25 @@ def delete(
     files = tx.files(table, predicate=predicate)
     rows = read_rows(session, tx, table, files, extras=(PLACE,)).alias(alias or table.name.name)
     wanted = F.expr(condition) if isinstance(condition, str) else condition
-    places = rows.where(wanted).select(PLACE).toArrow()[PLACE]
+    places = collect_places(rows.where(wanted), sum(file.live_rows for file in files))
     delete_places(tx, table, files, places)
     return len(places)
+
+
+def collect_places(rows: DataFrame, at_most: int) -> pa.ChunkedArray:
+    """Return the places of rows, of which there are so many at most.
+
+    Spark keeps what it returns in the driver's heap. Of many rows it returns a bit for each, in
+    words of 64 neighbours.
+    """
+    if at_most <= _COLLECT_UP_TO:
+        return rows.select(PLACE).toArrow()[PLACE]
+    bit = F.expr(f"shiftleft(1L, cast({PLACE} & {_WORD - 1} AS INT))")
+    words = rows.groupBy(F.shiftright(PLACE, _WORD_BITS).alias(PLACE)).agg(F.bit_or(bit).alias("w"))
+    found = words.toArrow()
+    return pa.chunked_array(
+        expand_words(found[PLACE].to_numpy(), found["w"].to_numpy()), pa.int64()
+    )
 
 
 def delete_places(

@@ -13,6 +13,7 @@ from ducklake_spark.spec.positions import (
     History,
     SortedPositions,
     count_repeated,
+    expand_words,
     extended,
     is_increasing,
 )
@@ -83,3 +84,17 @@ def test_order_is_looked_at_across_arrays() -> None:
     assert is_increasing(numbers([1, 2]), numbers([]), numbers([3]))
     assert not is_increasing(numbers([1, 3]), numbers([]), numbers([3]))
     assert not is_increasing(numbers([2, 2]))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_bits_of_words_become_values(seed: int) -> None:
+    rng = random.Random(seed)
+    top = rng.choice([1_000, 1_000_000])
+    values = {rng.randrange(-top, top) for _ in range(20_000)} | {0, 63, 64, -1, -64}
+    words: dict[int, int] = {}
+    for value in values:
+        words[value >> 6] = words.get(value >> 6, 0) | 1 << (value & 63)
+    keys = numbers(list(words))
+    bits = np.array(list(words.values()), np.uint64).view(np.int64)
+    found = [value for array in expand_words(keys, bits) for value in array.tolist()]
+    assert found == sorted(values), f"seed {seed}"
