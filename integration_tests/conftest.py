@@ -15,6 +15,7 @@ from psycopg import sql
 
 from ducklake_spark.session import Session
 from support.lakes import KINDS, LakeAddress, file_lake
+from support.pooler import Pooler, find_pgbouncer
 from support.sparks import settings
 
 
@@ -71,6 +72,21 @@ def new_database(postgres_conninfo: str) -> Callable[[], str]:
     return make
 
 
+@pytest.fixture(scope="session", params=["transaction", "session"])
+def pooler(request: pytest.FixtureRequest, postgres_conninfo: str) -> Iterator[Pooler]:
+    """A PgBouncer in front of the server, in each pool mode that a lake supports."""
+    if find_pgbouncer() is None:
+        pytest.skip("pgbouncer is not installed; Debian has it as the package pgbouncer")
+    if not postgres_conninfo.startswith("host=/"):
+        pytest.skip("PgBouncer needs a server on a Unix socket, and the server given is elsewhere")
+    server = postgres_conninfo.split()[0].removeprefix("host=")
+    running = Pooler(server, request.param)
+    try:
+        yield running
+    finally:
+        running.close()
+
+
 @pytest.fixture
 def make_lake(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str], LakeAddress]:
     """Makes the address of a fresh lake of a kind; nothing is created yet."""
@@ -100,3 +116,11 @@ def shared_lake(
 ) -> LakeAddress:
     """A fresh lake that several processes can use at once."""
     return make_lake(request.param)
+
+
+@pytest.fixture
+def pooled_lake(
+    make_lake: Callable[[str], LakeAddress], pooler: Pooler, postgres_conninfo: str
+) -> LakeAddress:
+    """A fresh lake that is reached through PgBouncer."""
+    return make_lake("postgres").through(postgres_conninfo, pooler.conninfo)

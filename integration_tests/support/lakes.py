@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,10 @@ class LakeAddress:
     def data_folder(self) -> Path:
         """The data path of a lake on this machine."""
         return Path(self.data_path)
+
+    def through(self, server: str, pooler: str) -> LakeAddress:
+        """The same lake, with a pooler's connection string in place of its server's."""
+        return replace(self, catalog=self.catalog.replace(server, pooler))
 
     def open(self, **options: Any) -> Catalog:
         """Our client on the lake."""

@@ -120,6 +120,9 @@ class PostgresDatabase(CatalogDatabase):
         parameters: dict[str, Any] = {
             "connect_timeout": 10,
             "application_name": "dbt-ducklake",
+            # A prepared statement belongs to one server session, and PgBouncer in transaction mode
+            # gives every transaction another one.
+            "prepare_threshold": None,
         } | self._parameters
         try:
             connection = psycopg.connect(**parameters)
