@@ -111,6 +111,12 @@ class CatalogAccessError(CatalogError):
     code = "DL207"
 
 
+class CatalogTimeoutError(CatalogError):
+    """The database server canceled a statement, or ended a session, after one of its timeouts."""
+
+    code = "DL208"
+
+
 # --- names and definitions ---
 
 

@@ -31,6 +31,7 @@ CODES = {
     "UnsupportedCatalogError": "DL205",
     "CatalogDamagedError": "DL206",
     "CatalogAccessError": "DL207",
+    "CatalogTimeoutError": "DL208",
     "NotFoundError": "DL301",
     "AlreadyExistsError": "DL302",
     "InvalidDefinitionError": "DL303",

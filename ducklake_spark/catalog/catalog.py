@@ -6,6 +6,7 @@ import datetime
 import threading
 import uuid
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from types import TracebackType
 from typing import TypeVar
 
@@ -14,7 +15,7 @@ from sqlalchemy import Connection
 from ducklake_spark.catalog import file_lists, history
 from ducklake_spark.catalog.commit import CommitNote
 from ducklake_spark.catalog.definitions import read_schemas
-from ducklake_spark.catalog.dialects import database_for
+from ducklake_spark.catalog.dialects import CatalogDatabase, database_for
 from ducklake_spark.catalog.expire import expire
 from ducklake_spark.catalog.file_lists import ScheduledFile
 from ducklake_spark.catalog.indexes import create_indexes
@@ -24,7 +25,7 @@ from ducklake_spark.catalog.inventory import (
     read_table_files,
 )
 from ducklake_spark.catalog.reader import SnapshotReader
-from ducklake_spark.catalog.retries import repeatedly
+from ducklake_spark.catalog.retries import read, repeatedly
 from ducklake_spark.catalog.store import (
     LakeFacts,
     Store,
@@ -38,7 +39,7 @@ from ducklake_spark.config import CatalogAddress, CommitSettings, parse_catalog
 from ducklake_spark.errors import ConfigError
 from ducklake_spark.spec.faults import Fault
 from ducklake_spark.spec.formats import Format
-from ducklake_spark.spec.model import Commit, Snapshot, Table
+from ducklake_spark.spec.model import Commit, Schema, Snapshot, Table
 from ducklake_spark.spec.names import QualifiedName
 from ducklake_spark.spec.paths import Area
 
@@ -48,13 +49,10 @@ T = TypeVar("T")
 class Catalog:
     """An open lake, as its catalog describes it. Safe for use by several threads."""
 
-    def __init__(
-        self, store: Store, facts: LakeFacts, author: str | None, settings: CommitSettings
-    ) -> None:
+    def __init__(self, store: Store, facts: LakeFacts, author: str | None) -> None:
         self._store = store
         self._facts = facts
         self._author = author
-        self._settings = settings
         self._turns: dict[int, threading.Lock] = {}
 
     @classmethod
@@ -84,13 +82,14 @@ class Catalog:
             )
         store, facts = open_store(
             database_for(address, metadata_schema),
+            commit_settings or CommitSettings(),
             data_path=data_path,
             override_data_path=override_data_path,
             allow_paths=allow_paths,
             read_only=read_only,
             create=create,
         )
-        return cls(store, facts, author, commit_settings or CommitSettings())
+        return cls(store, facts, author)
 
     @staticmethod
     def planned_data_path(catalog: str | CatalogAddress, data_path: str | None = None) -> str:
@@ -152,8 +151,7 @@ class Catalog:
 
     def check_writable(self) -> None:
         """Raise UnwritableVersionError if the lake is now of a version that is read only."""
-        with self._store.reading():
-            self._store.check_writable()
+        self._read(lambda _: self._store.check_writable())
 
     @property
     def is_encrypted(self) -> bool:
@@ -166,13 +164,11 @@ class Catalog:
         self, version: int | None = None, *, timestamp: datetime.datetime | None = None
     ) -> Snapshot:
         """The newest snapshot, or the one of an id, or the newest one at a point in time."""
-        with self._store.reading() as connection:
-            return _snapshot(connection, version, timestamp)
+        return self._read(lambda c: _snapshot(c, version, timestamp))
 
     def first_snapshot_since(self, when: datetime.datetime) -> Snapshot:
         """Return the snapshot with the earliest time from a point in time on."""
-        with self._store.reading() as connection:
-            return history.first_snapshot_since(connection, when)
+        return self._read(lambda c: history.first_snapshot_since(c, when))
 
     def at(
         self,
@@ -183,16 +179,18 @@ class Catalog:
         """The lake as a snapshot shows it: the newest one unless another is named."""
         if isinstance(version, Snapshot):
             return SnapshotReader(self._store, self._facts, version)
-        with self._store.reading() as connection:
-            snapshot = _snapshot(connection, version, timestamp)
+
+        def find(connection: Connection) -> tuple[Snapshot, list[Schema]]:
+            found = _snapshot(connection, version, timestamp)
             # Nearly every question begins with a schema, and a transaction costs more than it.
-            schemas = read_schemas(connection, snapshot.id)
+            return found, read_schemas(connection, found.id)
+
+        snapshot, schemas = self._read(find)
         return SnapshotReader(self._store, self._facts, snapshot, schemas)
 
     def commits(self, after: int | None = None, up_to: int | None = None) -> list[Commit]:
         """The history in order: snapshots after one (exclusive), up to another (inclusive)."""
-        with self._store.reading() as connection:
-            return history.read_commits(connection, after, up_to)
+        return self._read(lambda c: history.read_commits(c, after, up_to))
 
     # --- looking after it ---
 
@@ -201,29 +199,27 @@ class Catalog:
         # All checks with their queries: whoever only works with a lake need not wait for them.
         from ducklake_spark.catalog.faults import find_faults
 
-        with self._store.reading() as connection:
-            path, database = self._facts.data_path, self._store.database
-            return list(find_faults(connection, database, path, schema=schema, table=table))
+        path, database = self._facts.data_path, self._store.database
+        return self._read(
+            lambda c: list(find_faults(c, database, path, schema=schema, table=table))
+        )
 
     def usage(self) -> LakeUsage:
         """What the lake holds, and what room that takes."""
-        with self._store.reading() as connection:
-            return read_usage(connection, self._store.database)
+        return self._read(lambda c: read_usage(c, self._store.database))
 
     def relations(self) -> dict[int, QualifiedName]:
         """The newest name of everything that ever had an id, by the id."""
         from ducklake_spark.catalog.faults import relation_names
 
-        with self._store.reading() as connection:
-            return relation_names(connection)
+        return self._read(relation_names)
 
     def table_files(self) -> Iterator[TableFiles]:
         """All files of each table, whichever snapshot needs them; past tables included."""
-        with self._store.reading() as connection:
-            locations = read_locations(connection, self.data_path)
+        database = self._store.database
+        locations = self._read(lambda c: read_locations(c, self.data_path))
         for table_id, location in locations.items():
-            with self._store.reading() as connection:
-                yield read_table_files(connection, self._store.database, table_id, location)
+            yield self._read(partial(_table_files, database, table_id, location))
 
     # --- changing ---
 
@@ -238,7 +234,7 @@ class Catalog:
         """Begin a transaction over the newest snapshot, or over the one that was read at."""
         note = CommitNote(author if author is not None else self._author, message, extra_info)
         reader = self.at(base)
-        return Transaction(self._store, self._facts, reader, note, self._settings)
+        return Transaction(self._store, self._facts, reader, note)
 
     def turn(self, table: Table) -> threading.Lock:
         """What threads of this process hold while they change a table, to wait instead of undoing
@@ -248,7 +244,7 @@ class Catalog:
     @property
     def patience_s(self) -> float:
         """How long others may be in the way before a commit gives up."""
-        return self._settings.give_up_after_s
+        return self._store.settings.give_up_after_s
 
     def create_indexes(self, *, dry_run: bool = False) -> list[str]:
         """Add the indexes that make narrow reads fast, where they are missing; DuckDB tolerates
@@ -256,8 +252,7 @@ class Catalog:
         if not self._store.database.wants_indexes:
             return []
         if dry_run:
-            with self._store.reading() as connection:
-                return create_indexes(connection, self._store.database, dry_run=True)
+            return self._read(lambda c: create_indexes(c, self._store.database, dry_run=True))
         return self._repeatedly(lambda c: create_indexes(c, self._store.database))
 
     # --- upkeep, which makes no snapshot ---
@@ -277,8 +272,7 @@ class Catalog:
 
     def scheduled_files(self) -> list[ScheduledFile]:
         """The files that are scheduled for deletion."""
-        with self._store.reading() as connection:
-            return file_lists.read_scheduled(connection, self.data_path)
+        return self._read(lambda c: file_lists.read_scheduled(c, self.data_path))
 
     def forget_scheduled(self, files: Collection[ScheduledFile]) -> None:
         """Take files off the schedule: they are deleted, or will not be."""
@@ -286,18 +280,25 @@ class Catalog:
 
     def named_files(self) -> set[str]:
         """The complete paths of all files that snapshots need, as they are written there."""
-        with self._store.reading() as connection:
-            return file_lists.read_named(connection, self.data_path)
+        return self._read(lambda c: file_lists.read_named(c, self.data_path))
 
     def table_folders(self) -> set[str]:
         """Return the folders of all tables that the catalog knows, relative to the data path."""
-        with self._store.reading() as connection:
-            locations = read_locations(connection, self.data_path).values()
+        locations = self._read(lambda c: read_locations(c, self.data_path)).values()
         inside = (location for location in locations if location.startswith(self.data_path))
         return {location.removeprefix(self.data_path) for location in inside}
 
+    def _read(self, question: Callable[[Connection], T]) -> T:
+        return read(self._store, question)
+
     def _repeatedly(self, change: Callable[[Connection], T]) -> T:
-        return repeatedly(self._store, self._settings, change)
+        return repeatedly(self._store, change)
+
+
+def _table_files(
+    database: CatalogDatabase, table_id: int, location: str, connection: Connection
+) -> TableFiles:
+    return read_table_files(connection, database, table_id, location)
 
 
 def _snapshot(

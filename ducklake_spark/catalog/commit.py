@@ -24,13 +24,12 @@ from ducklake_spark.catalog.conflicts import check_conflicts
 from ducklake_spark.catalog.data_rows import Staging, add_data
 from ducklake_spark.catalog.define_rows import add_definitions
 from ducklake_spark.catalog.dialects import Failure, Outcome
-from ducklake_spark.catalog.history import latest_snapshot, read_commits
+from ducklake_spark.catalog.history import check_same, latest_snapshot, read_commits
 from ducklake_spark.catalog.inlined_tables import add_inlined_tables
 from ducklake_spark.catalog.local_changes import LocalChanges
 from ducklake_spark.catalog.options import in_force, read_options
-from ducklake_spark.catalog.retries import wait
+from ducklake_spark.catalog.retries import Patience
 from ducklake_spark.catalog.store import LakeFacts, Store
-from ducklake_spark.config import CommitSettings
 from ducklake_spark.errors import (
     CatalogError,
     CatalogUnavailableError,
@@ -89,14 +88,13 @@ def commit_changes(
     base: Snapshot,
     changes: LocalChanges,
     note: CommitNote,
-    settings: CommitSettings,
     state: CommitState,
 ) -> CommitResult:
     """Commit, retrying while others are merely faster; raises a CommitError otherwise."""
     if changes.is_empty:
         superseded = state.staging.superseded(changes)
         return CommitResult(base.id, is_new=False, superseded_files=superseded)
-    return _Commit(store, facts, base, changes, note, settings, state).run()
+    return _Commit(store, facts, base, changes, note, state).run()
 
 
 # How long a transaction may stay undecided before its session is ended by force.
@@ -108,6 +106,10 @@ _TICK = datetime.timedelta(microseconds=1)
 
 class _ContendedError(Exception):
     """An attempt that did not land and may be repeated."""
+
+    def __init__(self, reason: DBAPIError) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 @dataclass(slots=True)
@@ -127,45 +129,46 @@ class _Commit:
     base: Snapshot
     changes: LocalChanges
     note: CommitNote
-    settings: CommitSettings
     state: CommitState
 
     def run(self) -> CommitResult:
-        deadline = time.monotonic() + self.settings.give_up_after_s
-        cause: Exception | None = None
-        for attempt in range(1, self.settings.max_attempts + 1):
+        patience = Patience(self.store)
+        while True:
             try:
-                return self._attempt(attempt, deadline)
+                result = self._attempt(patience)
             except _ContendedError as contended:
-                cause = contended
-            if time.monotonic() > deadline:
-                break
-            wait(self.settings, attempt)
-        if cause is not None and self._is_lost(cause.__cause__):
-            raise CatalogUnavailableError(
+                if not patience.wait_after(contended.reason):
+                    raise self._gave_up(contended.reason, patience.attempt) from contended
+            else:
+                self.store.report_answer()
+                return result
+
+    def _gave_up(self, reason: DBAPIError, attempts: int) -> CatalogError | CommitContentionError:
+        failure = self.store.database.classify(reason)
+        if failure is Failure.TIMED_OUT:
+            return self.store.translated(reason)
+        if failure is Failure.LOST:
+            return CatalogUnavailableError(
                 f"The catalog {self.store.database.describe()} cannot be reached. "
                 "Nothing was changed.",
                 hint="Check that the database server runs, then run it again.",
-            ) from cause
-        raise CommitContentionError(
-            f"The commit to {self.store.database.describe()} did not get through in {attempt} "
+            )
+        return CommitContentionError(
+            f"The commit to {self.store.database.describe()} did not get through in {attempts} "
             "attempts, because others kept committing or held the catalog. Nothing was changed.",
             hint="Run it again, with fewer writers at once.",
-        ) from cause
+        )
 
-    def _is_lost(self, error: BaseException | None) -> bool:
-        return error is not None and self.store.database.classify(error) is Failure.LOST
-
-    def _attempt(self, number: int, deadline: float) -> CommitResult:
+    def _attempt(self, patience: Patience) -> CommitResult:
         progress = _Attempt()
         try:
             with self._transaction(progress) as connection:
                 batch = self._collect(connection, progress)
                 self._write(connection, batch, progress)
         except DBAPIError as error:
-            if not self._landed_after(error, progress, deadline):
+            if not self._landed_after(error, progress, patience.deadline):
                 self.state.may_have_landed = False
-                raise _ContendedError from error
+                raise _ContendedError(error) from error
         except BaseException:
             if self.state.may_have_landed:
                 _log.warning(
@@ -176,9 +179,9 @@ class _Commit:
                 )
             raise
         if progress.snapshot is None:  # options only
-            return CommitResult(self.base.id, is_new=False, attempts=number, ids=batch.ids)
+            return CommitResult(self.base.id, False, patience.attempt, batch.ids)
         superseded = self.state.staging.superseded(self.changes)
-        return CommitResult(batch.snapshot_id, True, number, batch.ids, superseded)
+        return CommitResult(batch.snapshot_id, True, patience.attempt, batch.ids, superseded)
 
     @contextmanager
     def _transaction(self, progress: _Attempt) -> Iterator[Connection]:
@@ -189,6 +192,8 @@ class _Commit:
     def _collect(self, connection: Connection, progress: _Attempt) -> Batch:
         """Check against what others committed, and build the rows on top of it."""
         head = latest_snapshot(connection)
+        if head.id == self.base.id:
+            check_same(self.base, head.time, self.store.database.describe())
         # The history stays in order even if the clocks of two clients disagree.
         now = max(self.store.database.now(connection), head.time + _TICK)
         progress.token = self.store.database.transaction_token(connection)
@@ -224,14 +229,15 @@ class _Commit:
         it may have dropped the table that this transaction appends to.
         """
         commits = read_commits(connection, self.base.id - 1, head.id)
-        found = {commit.snapshot.id for commit in commits}
+        found = {commit.snapshot.id: commit.snapshot for commit in commits}
         lake = self.store.database.describe()
         if self.base.id not in found:
             raise SnapshotExpiredError(
                 f"Snapshot {self.base.id} of the lake {lake}, which this transaction reads, was "
                 "expired before the commit. Nothing was changed."
             )
-        missing = sorted({*range(self.base.id, head.id)} - found)
+        check_same(self.base, found[self.base.id].time, lake)
+        missing = sorted({*range(self.base.id, head.id)} - found.keys())
         if missing:
             raise SnapshotExpiredError(
                 f"Snapshot {missing[0]} of the lake {lake} was committed and expired during this "
@@ -282,9 +288,11 @@ class _Commit:
     def _landed_after(self, error: DBAPIError, progress: _Attempt, deadline: float) -> bool:
         """Whether an attempt that failed has landed; False if it may be repeated."""
         failure = self.store.database.classify(error)
-        if failure is Failure.CONTENTION or (failure is Failure.LOST and not progress.sent_commit):
+        if failure is Failure.CONTENTION:
             return False
         if not progress.sent_commit:
+            if failure.may_pass:
+                return False
             raise self.store.translated(error) from error
         # The answer to COMMIT got lost. Until it is known what became of it, nothing may be
         # written again and no staged file may go.

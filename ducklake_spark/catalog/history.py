@@ -25,8 +25,10 @@ _s = tables.snapshot.c
 _NEWEST_FIRST = select(tables.snapshot).order_by(_s.snapshot_id.desc())
 _HIGHEST_ID = 2**63 - 1  # what a database can be asked for
 _NEWEST = _NEWEST_FIRST.limit(1)
-_WANTED = select(_s.snapshot_id).where(_s.snapshot_id == bindparam("snapshot_id", type_=BigInteger))
-_EXISTING = select(_WANTED.scalar_subquery().label("snapshot_id"), VERSION)
+_WANTED = select(_s.snapshot_time).where(
+    _s.snapshot_id == bindparam("snapshot_id", type_=BigInteger)
+)
+_EXISTING = select(_WANTED.scalar_subquery().label("snapshot_time"), VERSION)
 
 
 def latest_snapshot(connection: Connection) -> Snapshot:
@@ -56,22 +58,37 @@ def snapshot_by_id(connection: Connection, snapshot_id: int) -> Snapshot:
     return _snapshot(row)
 
 
-def require_snapshots(connection: Connection, snapshot_ids: Collection[int], lake: str) -> Format:
-    """Raise SnapshotExpiredError unless all of these snapshots exist; return the lake's format.
+def require_snapshots(
+    connection: Connection, read: Snapshot, others: Collection[int], lake: str
+) -> Format:
+    """Raise SnapshotExpiredError unless these snapshots exist; return the lake's format.
 
     Expiring a snapshot also deletes the rows that only this snapshot could see, so reading it
     afterwards finds empty tables. The check holds for what the same database transaction reads:
-    both see one state of the catalog.
+    both see one state of the catalog. `read` must also be unchanged: a server that comes back from
+    a backup or a failover may have lost it, and another client may have used its ID again.
     """
-    for snapshot_id in snapshot_ids:
+    for snapshot_id in {read.id, *others}:
         row = connection.execute(_EXISTING, {"snapshot_id": snapshot_id}).one()
         note_format(connection, row.version, lake)
-        if row.snapshot_id is None:
+        if row.snapshot_time is None:
             raise SnapshotExpiredError(
                 f"Snapshot {snapshot_id} of the lake {lake} was expired while it was being read. "
                 "Nothing was changed."
             )
+        if snapshot_id == read.id:
+            check_same(read, row.snapshot_time, lake)
     return current_format(connection)
+
+
+def check_same(read: Snapshot, time: datetime.datetime, lake: str) -> None:
+    """Raise SnapshotExpiredError if the catalog now gives another time for a snapshot."""
+    if time != read.time:
+        raise SnapshotExpiredError(
+            f"Snapshot {read.id} of the lake {lake} is no longer the one that was read: it was "
+            f"made at {read.time.isoformat()}, and the catalog now says {time.isoformat()}. "
+            "The catalog was restored from a backup or failed over. Nothing was changed."
+        )
 
 
 def snapshot_at(connection: Connection, when: datetime.datetime) -> Snapshot:

@@ -142,6 +142,8 @@ def _read_one(
     stored: Sequence[Column],
     condition: _Condition,
 ) -> list[InlinedRow]:
+    if any(column.type.name == "interval" for column in stored):
+        database.unify_intervals(connection)
     names = stored_names(connection, name)
     values = [_selected(database, c.type, names.get(fold(c.name), c.name)) for c in stored]
     c = rows_table(connection, name).c

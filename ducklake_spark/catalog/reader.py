@@ -15,6 +15,7 @@ from ducklake_spark.catalog.history import require_snapshots
 from ducklake_spark.catalog.inlined import read_inlined_lives, read_inlined_rows
 from ducklake_spark.catalog.mappings import read_mappings
 from ducklake_spark.catalog.options import Option, in_force, read_all_options, read_options
+from ducklake_spark.catalog.retries import ask
 from ducklake_spark.catalog.store import LakeFacts, Store
 from ducklake_spark.errors import NotFoundError, UnsupportedFeatureError
 from ducklake_spark.spec.model import (
@@ -156,11 +157,14 @@ class SnapshotReader:
 
         `also` is another snapshot that the answer depends on.
         """
-        needed = {self._snapshot.id} if also is None else {self._snapshot.id, also}
-        with self._store.connected() as connection:
-            found = require_snapshots(connection, needed, self._store.database.describe())
-            self._store.format = found
+        others = set() if also is None else {also}
+
+        def answer(connection: Connection) -> T:
+            lake = self._store.database.describe()
+            self._store.format = require_snapshots(connection, self._snapshot, others, lake)
             return question(connection)
+
+        return ask(self._store, answer)
 
     def schemas(self) -> list[Schema]:
         """All schemas, oldest first, without those that are nested in another one."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import threading
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,11 +17,13 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from ducklake_spark.catalog.dialects import CatalogDatabase, Failure
 from ducklake_spark.catalog.indexes import create_indexes
 from ducklake_spark.catalog.versions import read_format
+from ducklake_spark.config import CommitSettings
 from ducklake_spark.errors import (
     CatalogAccessError,
     CatalogDamagedError,
     CatalogError,
     CatalogNotFoundError,
+    CatalogTimeoutError,
     CatalogUnavailableError,
     ConfigError,
     DataPathError,
@@ -32,6 +36,7 @@ from ducklake_spark.spec.formats import WRITTEN, format_of
 from ducklake_spark.spec.names import is_storable
 from ducklake_spark.spec.paths import Area, as_directory, canonical, is_remote
 
+_log = logging.getLogger(__name__)
 _CREATED_BY = "dbt-ducklake"
 _FIRST_SCHEMA_ID = 0
 _s = tables.schema.c
@@ -66,10 +71,20 @@ class LakeFacts:
 class Store:
     """An open catalog database and the two kinds of transaction it is used in."""
 
-    def __init__(self, database: CatalogDatabase, engine: Engine, *, read_only: bool) -> None:
+    def __init__(
+        self,
+        database: CatalogDatabase,
+        engine: Engine,
+        settings: CommitSettings,
+        *,
+        read_only: bool,
+    ) -> None:
         self.database = database
         self.engine = engine
+        self.settings = settings
         self.read_only = read_only
+        self._reporting = threading.Lock()
+        self._is_away = False
         # The format that the newest transaction found: another client may migrate the catalog.
         self.format = WRITTEN
         self._writer = engine.execution_options(**database.write_options)
@@ -85,20 +100,14 @@ class Store:
     def connected(self) -> Iterator[Connection]:
         """A transaction that sees one consistent state of the catalog and changes nothing.
 
-        It has not read the version of the format.
+        It does not wait for a server that is away; `retries.ask` does. It has not read the version
+        of the format.
         """
         try:
             with self.engine.connect() as connection:
                 yield connection
         except (DBAPIError, PoolTimeout) as error:
             raise self.translated(error) from error
-
-    @contextmanager
-    def reading(self) -> Iterator[Connection]:
-        """The same, with the version of the format read and found to be supported."""
-        with self.connected() as connection:
-            self.format = read_format(connection, self.database.describe())
-            yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -126,6 +135,22 @@ class Store:
         except PoolTimeout as error:
             raise self.translated(error) from error
 
+    def report_outage(self, error: DBAPIError, patience_s: float) -> None:
+        """Log once per outage, however many threads wait for the server."""
+        with self._reporting:
+            if not self._is_away:
+                _log.warning(
+                    "The catalog %s does not answer: %s Waiting for it for up to %.0f s.",
+                    self.database.describe(),
+                    _reason(error),
+                    patience_s,
+                )
+            self._is_away = True
+
+    def report_answer(self) -> None:
+        """Take note that the server answers, so that the next outage is logged again."""
+        self._is_away = False
+
     def translated(self, error: DBAPIError | PoolTimeout) -> CatalogError:
         """The driver's error as one a user can act on."""
         name = self.database.describe()
@@ -134,7 +159,7 @@ class Store:
                 f"All connections to the catalog {name} stayed in use.",
                 hint="Use fewer threads at once.",
             )
-        reason = str(error.orig).strip().partition("\n")[0].rstrip(".") + "."
+        reason = _reason(error)
         match self.database.classify(error):
             case Failure.CONTENTION:
                 return CatalogUnavailableError(
@@ -147,6 +172,15 @@ class Store:
                     f"The catalog {name} did not answer: {reason}",
                     hint="Check that the database server runs and is not overloaded, "
                     "then try again.",
+                )
+            case Failure.TIMED_OUT:
+                setting = self.database.exceeded_setting(error)
+                return CatalogTimeoutError(
+                    f"The server of the catalog {name} enforced its setting {setting}: {reason} "
+                    "Nothing was changed.",
+                    hint="Raise it for the role that connects, for example: "
+                    f"ALTER ROLE … SET {setting} = '5min'. It may also be set for the database "
+                    "or in the server's configuration.",
                 )
             case Failure.DENIED:
                 return CatalogAccessError(
@@ -168,8 +202,13 @@ class Store:
         self.engine.dispose()
 
 
+def _reason(error: DBAPIError) -> str:
+    return str(error.orig).strip().partition("\n")[0].rstrip(".") + "."
+
+
 def open_store(
     database: CatalogDatabase,
+    settings: CommitSettings,
     *,
     data_path: str | None = None,
     override_data_path: bool = False,
@@ -183,7 +222,8 @@ def open_store(
         if not create:
             raise _no_lake(database)
         database.make_room()
-    store = Store(database, database.create_engine(read_only=read_only), read_only=read_only)
+    engine = database.create_engine(read_only=read_only)
+    store = Store(database, engine, settings, read_only=read_only)
     try:
         with store.connected() as connection:
             present = database.table_exists(connection, tables.metadata_table.name)

@@ -13,7 +13,6 @@ from ducklake_spark.catalog.local_changes import LocalDelete, LocalFile, StagedD
 from ducklake_spark.catalog.options import Scope
 from ducklake_spark.catalog.reader import Name, SnapshotReader
 from ducklake_spark.catalog.store import LakeFacts, Store
-from ducklake_spark.config import CommitSettings
 from ducklake_spark.errors import (
     InvalidDefinitionError,
     NotFoundError,
@@ -39,12 +38,10 @@ class Transaction(Definer):
         facts: LakeFacts,
         base: SnapshotReader,
         note: CommitNote,
-        settings: CommitSettings,
     ) -> None:
         super().__init__(base, facts)
         self._store = store
         self._note = note
-        self._settings = settings
         self._commit = CommitState()
 
     def __enter__(self) -> Transaction:
@@ -99,7 +96,6 @@ class Transaction(Definer):
             self.snapshot,
             self.changes,
             self._note,
-            self._settings,
             self._commit,
         )
         self._ended = "committed"

@@ -215,6 +215,6 @@ def test_an_open_lake_in_a_file_leaves_the_file_to_others_between_its_own_work(
 def test_readers_share_a_file_that_is_open_read_only(make_lake: MakeLake) -> None:
     lake = make_lake("duckdb")
     lake.open().close()
-    with lake.open(read_only=True) as one, one._store.reading():
+    with lake.open(read_only=True) as one, one._store.connected():
         reader = lake.open(read_only=True)
         assert reader.snapshot().id == 0

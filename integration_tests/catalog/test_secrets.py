@@ -188,7 +188,7 @@ def _everything(catalog: Catalog) -> list[Any]:
     objects: list[Any] = [catalog, store, store.database, engine, engine.url, engine.pool]
     objects += [engine.dialect, engine.pool.status(), catalog.at(), catalog.snapshot()]
     objects += [catalog.transaction(), catalog.commits(), engine.get_execution_options()]
-    with store.reading() as connection:
+    with store.connected() as connection:
         driver = connection.connection.driver_connection
         objects += [connection, connection.connection, driver]
     return objects
@@ -212,7 +212,7 @@ def _damaged(lake: Catalog, _: str) -> None:
 
 
 def _ended(lake: Catalog, _: str) -> None:
-    with lake._store.reading() as connection:
+    with lake._store.connected() as connection:
         connection.exec_driver_sql("SELECT pg_terminate_backend(pg_backend_pid())")
 
 
@@ -232,6 +232,8 @@ def _locked_out(lake: Catalog, catalog: str) -> None:
             connection.execute(change.format(sql.Identifier(str(user)), sql.Literal(right)))
 
 
+# A read waits for a server that does not let it in.
+IMPATIENT = CommitSettings(give_up_after_s=0.5)
 MISHAPS: dict[str, Callable[[Catalog, str], object]] = {
     "a missing table": lambda lake, _: lake.at().table("nothing"),
     "a missing snapshot": lambda lake, _: lake.snapshot(99),
@@ -247,7 +249,7 @@ MISHAPS: dict[str, Callable[[Catalog, str], object]] = {
 def test_an_error_in_an_open_lake_does_not_show_the_password(conninfo: str, what: str) -> None:
     catalog = f"postgres:{conninfo}"
     with (
-        Catalog.open(catalog, data_path="/data/lake") as lake,
+        Catalog.open(catalog, data_path="/data/lake", commit_settings=IMPATIENT) as lake,
         pytest.raises(DuckLakeError) as raised,
     ):
         MISHAPS[what](lake, catalog)

@@ -82,7 +82,7 @@ def test_a_question_sees_one_state_of_the_catalog(
     count = text("SELECT count(*) FROM ducklake_snapshot")
     with lake.open() as catalog, lake.open() as other:
         fill(catalog)
-        with catalog._store.reading() as connection:
+        with catalog._store.connected() as connection:
             before = connection.execute(count).scalar_one()
             if kind == "sqlite":  # nobody can write while a question is being read
                 path = lake.catalog.removeprefix("sqlite:")

@@ -21,11 +21,13 @@ from sqlalchemy import (
     case,
     cast,
     create_engine,
+    event,
     func,
     literal,
     literal_column,
     text,
 )
+from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.schema import CreateSchema
 
@@ -52,6 +54,15 @@ _NO_NAME = re.compile(r"://|password\s*=", re.IGNORECASE)
 # serialization failure, deadlock, unique violation, lock not available
 _CONTENTION = {"40001", "40P01", "23505", "55P03"}
 _SHUTDOWN = {"57P01", "57P02", "57P03", "57P05"}
+_TIMEOUTS = {
+    "57014": "statement_timeout",
+    "25P03": "idle_in_transaction_session_timeout",
+    "25P04": "transaction_timeout",
+}
+# Raised by the driver itself. InterfaceError and InternalError: the server's replies do not match
+# what was sent, for example "received 2 results from command 'BEGIN'" from a PgBouncer whose server
+# restarted.
+_BROKEN = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError, OSError)
 # a read-only transaction or server, missing privileges
 _DENIED = {"25006", "42501"}
 # undefined table, column or schema; damaged data
@@ -114,7 +125,13 @@ class PostgresDatabase(CatalogDatabase):
             hide_parameters=True,
             execution_options={"postgresql_readonly": True} if read_only else {},
         )
+        event.listen(engine, "handle_error", self._discard_lost)
         return engine.execution_options(schema_translate_map={None: self.schema})
+
+    def _discard_lost(self, context: ExceptionContext) -> None:
+        # The driver may still call the connection open, and the pool would hand it out again.
+        if self.classify(context.original_exception) is Failure.LOST:
+            context.is_disconnect = True
 
     def _connect(self) -> psycopg.Connection[Any]:
         parameters: dict[str, Any] = {
@@ -125,12 +142,7 @@ class PostgresDatabase(CatalogDatabase):
             "prepare_threshold": None,
         } | self._parameters
         try:
-            connection = psycopg.connect(**parameters)
-            # A role or database may be set to others, and intervals are read as text.
-            if connection.info.parameter_status("IntervalStyle") != "postgres":
-                connection.execute("SET IntervalStyle = postgres")
-                connection.commit()
-            return connection
+            return psycopg.connect(**parameters)
         except psycopg.Error as error:
             # The driver's own error holds all parameters, the password among them.
             harmless = type(error)(*error.args)
@@ -150,14 +162,19 @@ class PostgresDatabase(CatalogDatabase):
         state = getattr(original, "sqlstate", None)
         if state in _CONTENTION:
             return Failure.CONTENTION
+        if state in _TIMEOUTS:
+            return Failure.TIMED_OUT
         if state in _SHUTDOWN or (state or "").startswith("08"):
             return Failure.LOST
         # A connection cut by the network has no SQLSTATE; the driver reports it by class.
-        if state is None and isinstance(original, (psycopg.OperationalError, OSError)):
+        if state is None and isinstance(original, _BROKEN):
             return Failure.LOST
         if state in _DENIED:
             return Failure.DENIED
         return Failure.DAMAGED if state in _DAMAGED else Failure.OTHER
+
+    def exceeded_setting(self, error: DBAPIError) -> str:
+        return _TIMEOUTS[getattr(error.orig, "sqlstate", "")]
 
     def integer(self, text: ColumnElement[str]) -> ColumnElement[int]:
         return case((self.bytewise(text).regexp_match(INTEGER_TEXT), cast(text, Numeric)))
@@ -208,6 +225,11 @@ class PostgresDatabase(CatalogDatabase):
             text("SELECT clock_timestamp()")
         ).scalar_one()
         return result
+
+    def unify_intervals(self, connection: Connection) -> None:
+        # A role or database may be set to another style. Not for the whole session, which a pooler
+        # such as PgBouncer shares between clients.
+        connection.execute(text("SET LOCAL IntervalStyle = postgres"))
 
     def transaction_token(self, connection: Connection) -> str:
         return str(connection.execute(text("SELECT txid_current()")).scalar_one())

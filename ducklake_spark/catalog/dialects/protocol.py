@@ -22,6 +22,7 @@ from sqlalchemy import (
     select,
     true,
 )
+from sqlalchemy.exc import DBAPIError
 
 
 class Failure(Enum):
@@ -29,6 +30,7 @@ class Failure(Enum):
 
     CONTENTION = auto()  # somebody else was faster, or holds a lock: nothing landed, try again
     LOST = auto()  # the connection is gone: only its COMMIT can have landed
+    TIMED_OUT = auto()  # the server's own timeout ended the statement or session
     DENIED = auto()  # the file or the database user does not allow it
     DAMAGED = auto()  # tables or columns are missing, or the file is broken
     OTHER = auto()
@@ -36,7 +38,7 @@ class Failure(Enum):
     @property
     def may_pass(self) -> bool:
         """Whether the same may work when it is tried again."""
-        return self in (Failure.CONTENTION, Failure.LOST)
+        return self in (Failure.CONTENTION, Failure.LOST, Failure.TIMED_OUT)
 
 
 class Outcome(Enum):
@@ -105,6 +107,10 @@ class CatalogDatabase(ABC):
     def classify(self, error: BaseException) -> Failure:
         """Decide by SQLSTATE and exception class, never by message text."""
 
+    def exceeded_setting(self, error: DBAPIError) -> str:
+        """Return the server's setting behind a Failure.TIMED_OUT."""
+        raise NotImplementedError  # files have no timeouts of their own
+
     @abstractmethod
     def integer(self, text: ColumnElement[str]) -> ColumnElement[int]:
         """The number in a statistics text, NULL if it is none."""
@@ -166,6 +172,9 @@ class CatalogDatabase(ABC):
     def writing(self) -> AbstractContextManager[object]:
         """Held around a writing transaction, to spare this process's threads the contention."""
         return nullcontext()
+
+    def unify_intervals(self, connection: Connection) -> None:  # noqa: B027 - most have one form
+        """Called in a transaction before intervals are read as text."""
 
     def now(self, connection: Connection) -> datetime.datetime:
         """The time of a commit: the server's where there is one, for clients' clocks differ."""
