@@ -17,7 +17,7 @@ from ducklake_spark.errors import CommitUnknownError
 from support.lakes import LakeAddress
 from support.oracle import Oracle
 from support.parquet import append, delete_positions
-from support.proxy import CommitCutter, Cut
+from support.proxy import BEGIN, COMMIT, CommitCutter, Cut
 
 SEED = 20261118
 CUTS = 50
@@ -131,3 +131,21 @@ def test_a_server_that_stays_away_leaves_the_caller_with_an_honest_answer(
         assert Path(file.path).exists()
         landed = catalog.snapshot().id == 2
     assert landed is (cut is Cut.AFTER)
+
+
+@pytest.mark.parametrize("command", [BEGIN, COMMIT])
+def test_a_command_with_two_replies_is_a_lost_connection(broken: Broken, command: bytes) -> None:
+    """psycopg raises "received 2 results from command 'BEGIN …'" and keeps the connection open."""
+    with broken.open() as catalog:
+        with catalog.transaction() as tx:
+            tx.create_table("t", [Field("id", "int32")])
+        broken.proxy.confused = BEGIN
+        assert catalog.snapshot().id == 1
+        with catalog.transaction() as tx:
+            append(tx, "t", [{"id": 7}])
+            broken.proxy.confused = command
+            assert tx.commit().snapshot_id == 2
+        assert broken.proxy.confused is None
+        assert catalog.snapshot().id == 2
+    with Oracle(broken.direct) as duck:
+        assert duck.rows("FROM t") == [(7,)]

@@ -8,6 +8,11 @@ from enum import Enum, auto
 from pathlib import Path
 
 COMMIT = b"COMMIT\x00"
+BEGIN = b"BEGIN "
+_SHUTDOWN_FIELDS = b"SFATAL\x00C57P01\x00Mterminating connection\x00\x00"
+# The message of a server that shuts down. A pooler may pass it on late, in front of the reply to
+# the client's next command.
+_SHUTDOWN = b"E" + (len(_SHUTDOWN_FIELDS) + 4).to_bytes(4, "big") + _SHUTDOWN_FIELDS
 
 
 class Cut(Enum):
@@ -23,6 +28,7 @@ class CommitCutter:
 
     def __init__(self, folder: Path, server: str) -> None:
         self.cut: Cut | None = None
+        self.confused: bytes | None = None  # the command that gets a second reply
         self.refuses = False
         self.cuts = 0
         self._server = f"{server}/.s.PGSQL.5432"
@@ -57,6 +63,9 @@ class CommitCutter:
             if COMMIT in data and self.cut is not None:
                 self._break(client, server, data)
                 return
+            if self.confused is not None and self.confused in data:
+                self.confused = None
+                client.sendall(_SHUTDOWN)
             server.sendall(data)
         _shut(server)
 
