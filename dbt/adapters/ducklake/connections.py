@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from dbt.adapters.contracts.connection import AdapterResponse, Connection, ConnectionState
 from dbt.adapters.ducklake.engine import Engine, Handle
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from ducklake_spark.catalog import CommitNote
 
+P = ParamSpec("P")
+T = TypeVar("T")
 # The connection of `dbt run-operation --sql`. dbt 1.12 begins its transaction and never commits it.
 _SQL_OPERATION = "inline_query"
 
@@ -45,6 +47,25 @@ class DuckLakeAdapterResponse(AdapterResponse):
         """Take note of the snapshot that the statement is part of; None if nothing was changed."""
         self.snapshot_id = snapshot_id
         self._message += f" in snapshot {snapshot_id}" if snapshot_id else ", no new snapshot"
+
+
+def report_lake_errors(
+    method: Callable[Concatenate[Any, P], T],
+) -> Callable[Concatenate[Any, P], T]:
+    """Raise errors of the lake in a method of the adapter as errors of dbt.
+
+    dbt prints the message of its own errors, and a traceback of all others.
+    """
+
+    @wraps(method)
+    def call(adapter: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return method(adapter, *args, **kwargs)
+        except DuckLakeError:
+            with adapter.connections.exception_handler(method.__name__):
+                raise
+
+    return call
 
 
 class DuckLakeConnectionManager(SQLConnectionManager):

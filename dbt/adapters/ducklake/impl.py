@@ -13,7 +13,7 @@ from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySuppor
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.ducklake.column import DuckLakeColumn
-from dbt.adapters.ducklake.connections import DuckLakeConnectionManager
+from dbt.adapters.ducklake.connections import DuckLakeConnectionManager, report_lake_errors
 from dbt.adapters.ducklake.engine import Handle
 from dbt.adapters.ducklake.event_time import within
 from dbt.adapters.ducklake.foreign_configs import advice
@@ -149,6 +149,7 @@ class DuckLakeAdapter(SQLAdapter):
     # --- transactions ---
 
     @available.parse_none
+    @report_lake_errors
     def look_again(self) -> None:
         """Let what follows see the newest snapshot, if the transaction has changed nothing."""
         self.handle.lake.look_again()
@@ -193,17 +194,20 @@ class DuckLakeAdapter(SQLAdapter):
             )
         return name
 
+    @report_lake_errors
     def list_schemas(self, database: str) -> list[str]:
         reader = self.handle.reader(self.known(database))
         return [schema.name for schema in reader.schemas()]
 
     @available.parse(lambda *a, **k: False)
+    @report_lake_errors
     def check_schema_exists(self, database: str, schema: str) -> bool:
         reader = self.handle.reader(self.known(database))
         from ducklake_spark.catalog import find_schema
 
         return find_schema(reader, schema) is not None
 
+    @report_lake_errors
     def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
         database, schema = self.known(schema_relation.database), schema_relation.schema or ""
         reader = self.handle.reader(database)
@@ -234,11 +238,13 @@ class DuckLakeAdapter(SQLAdapter):
         super().set_relations_cache(nodes, clear, required_schemas)
 
     @available
+    @report_lake_errors
     def newest_snapshot(self, relation: BaseRelation) -> int:
         """The id of the newest snapshot of the lake that a relation is in."""
         return self.handle.catalog(self.known(relation.database)).at().snapshot.id
 
     @available.parse_list
+    @report_lake_errors
     def get_columns_in_relation(self, relation: BaseRelation) -> list[DuckLakeColumn]:
         if relation.schema is None or not self.handle.knows(relation.database):
             return self._columns_of(f"select * from {relation.render()}")
@@ -263,10 +269,12 @@ class DuckLakeAdapter(SQLAdapter):
         _, cursor = self.connections.add_select_query(query)
         return [self.Column(name, dtype) for name, dtype in cursor.description]
 
+    @report_lake_errors
     def expand_column_types(self, goal: BaseRelation, current: BaseRelation) -> None:
         self._alter(current, self._alterations(goal, current).widened)
 
     @available.parse_none
+    @report_lake_errors
     def sync_nested_fields(self, source: BaseRelation, target: BaseRelation, mode: str) -> None:
         """Give the structs of a table the fields that rows have; `sync_all_columns` takes those
         away that these do not have, and gives columns and fields their types."""
@@ -277,6 +285,7 @@ class DuckLakeAdapter(SQLAdapter):
         self._alter(target, clauses)
 
     @available.parse_list
+    @report_lake_errors
     def conforming_columns(self, query: str, target: BaseRelation) -> list[str]:
         """Return definitions for a copy of a query's rows if their structs differ from the table's.
 
@@ -303,6 +312,7 @@ class DuckLakeAdapter(SQLAdapter):
 
     # --- documents and freshness ---
 
+    @report_lake_errors
     def _get_one_catalog(
         self, information_schema: Any, schemas: set[str], used_schemas: Any
     ) -> agate.Table:
@@ -315,6 +325,7 @@ class DuckLakeAdapter(SQLAdapter):
         ]
         return self._get_one_catalog_by_relations(information_schema, relations, used_schemas)
 
+    @report_lake_errors
     def _get_one_catalog_by_relations(
         self, information_schema: Any, relations: Iterable[BaseRelation], used_schemas: Any
     ) -> agate.Table:
@@ -327,11 +338,13 @@ class DuckLakeAdapter(SQLAdapter):
         )
         return self._catalog_filter_table(table, used_schemas)
 
+    @report_lake_errors
     def get_catalog_for_single_relation(self, relation: BaseRelation) -> Any:
         from dbt.adapters.ducklake.documents import catalog_table
 
         return catalog_table(self, relation)
 
+    @report_lake_errors
     def calculate_freshness_from_metadata_batch(
         self, sources: list[BaseRelation], macro_resolver: Any = None
     ) -> Any:
@@ -378,6 +391,7 @@ class DuckLakeAdapter(SQLAdapter):
         return operation_text(procedure, cursor)
 
     @available.parse(lambda *a, **k: "")
+    @report_lake_errors
     def write_report(self, path: str, database: str | None = None) -> str:
         """Write the page about the target's lake, or another of the profile; its path."""
         from ducklake_spark.report import write_report
