@@ -149,3 +149,19 @@ def test_a_command_with_two_replies_is_a_lost_connection(broken: Broken, command
         assert catalog.snapshot().id == 2
     with Oracle(broken.direct) as duck:
         assert duck.rows("FROM t") == [(7,)]
+
+
+@pytest.mark.parametrize("cut", [Cut.BEFORE, Cut.AFTER])
+def test_upkeep_is_repeated_after_a_lost_reply(broken: Broken, cut: Cut) -> None:
+    """It makes no snapshot, and doing it twice does no harm."""
+    with broken.open() as catalog:
+        for name in ("t", "u"):
+            with catalog.transaction() as tx:
+                tx.create_table(name, [Field("id", "int32")])
+        broken.proxy.cut = cut
+        catalog.expire([0, 1])
+        assert broken.proxy.cuts == 1
+        assert [commit.snapshot.id for commit in catalog.commits()] == [2]
+        assert catalog.faults() == []
+    with Oracle(broken.direct) as duck:
+        assert duck.rows("FROM t") == []

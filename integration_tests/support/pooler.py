@@ -34,7 +34,12 @@ class Pooler:
         self.conninfo = f"host={self.folder} port={_PORT} user=postgres"
         self._log: IO[bytes] = (self.folder / "log").open("wb")
         self._write_settings(server, users)
-        self._process = self._start(server)
+        self._process = self._run(server)
+        try:
+            self._wait_until_it_answers()
+        except BaseException:
+            self.close()
+            raise
 
     def log(self) -> str:
         """Return what PgBouncer has logged so far."""
@@ -65,7 +70,7 @@ class Pooler:
             "server_login_retry = 1\n"
         )
 
-    def _start(self, server: str) -> subprocess.Popen[bytes]:
+    def _run(self, server: str) -> subprocess.Popen[bytes]:
         program = find_pgbouncer()
         assert program is not None, "pgbouncer is not installed"
         # PgBouncer refuses to run as root. The server's own user can reach the server's socket.
@@ -73,7 +78,7 @@ class Pooler:
         if owner is not None:
             for path in (self.folder, *self.folder.iterdir()):
                 os.chown(path, owner.pw_uid, owner.pw_gid)
-        process = subprocess.Popen(
+        return subprocess.Popen(
             [program, str(self.folder / "settings")],
             stdin=subprocess.DEVNULL,
             stdout=self._log,
@@ -82,13 +87,15 @@ class Pooler:
             group=owner.pw_gid if owner else None,
             extra_groups=[] if owner else None,
         )
+
+    def _wait_until_it_answers(self) -> None:
         deadline = time.monotonic() + _START_TIMEOUT_S
         while True:
             try:
                 psycopg.connect(f"{self.conninfo} dbname=postgres connect_timeout=5").close()
-                return process
             except psycopg.OperationalError as error:
-                if process.poll() is not None or time.monotonic() > deadline:
-                    process.kill()
+                if self._process.poll() is not None or time.monotonic() > deadline:
                     raise RuntimeError(f"PgBouncer does not answer: {self.log()}") from error
+            else:
+                return
             time.sleep(0.05)
