@@ -17,10 +17,11 @@ from pyspark.sql import SparkSession
 from ducklake_spark.errors import ConfigError
 from ducklake_spark.session.memory import DRIVER_MEMORY
 
-_LAST_BREATH_S = 5
+_LAST_BREATH_S = 15
 _LAST_WORDS = ("java.lang.OutOfMemoryError", "[INTERNAL_ERROR]")
 # What Spark exits with when it is out of memory, and what the system kills it with for that.
 _OUT_OF_MEMORY, _KILLED = 52, (-9, 137)
+_outlived: set[int] = set()
 _MORE_MEMORY = (
     f"Give it more memory, such as spark_config: {{{DRIVER_MEMORY}: 8g}} in the profile, or more "
     "and smaller tasks by a larger spark.sql.shuffle.partitions."
@@ -58,9 +59,16 @@ def is_jvm_gone(error: Exception) -> bool:
     """Return whether the JVM has ended, or is about to, with what failed."""
     if isinstance(error, ConnectionError):
         return True
-    # Spark reports that a task failed for want of memory, and then ends.
-    is_last_word = any(word in str(error) for word in _LAST_WORDS)
+    # Spark reports that a task of the JVM's own failed for want of memory, and then ends.
+    context: Any = SparkContext._active_spark_context
+    runs_tasks = context is not None and is_in_one_process(context.master)
+    is_last_word = runs_tasks and any(word in str(error) for word in _LAST_WORDS)
     return (is_last_word or _is_stopping()) and _ended_soon() is not None
+
+
+def is_in_one_process(master: str) -> bool:
+    """Return whether a Spark with this master runs its tasks in the JVM of the driver."""
+    return master == "local" or master.startswith("local[")
 
 
 def _is_stopping() -> bool:
@@ -99,11 +107,15 @@ def forget() -> None:
 
 
 def _ended_soon() -> int | None:
-    """Return the exit code of the JVM, which may be about to end; None if it runs."""
+    """Return the exit code of the JVM, which may be about to end; None if it runs.
+
+    One that has outlived the wait, as when a cluster has stopped Spark, is not waited for again.
+    """
     process = getattr(SparkContext._gateway, "proc", None)
     if process is None:
         return None
     try:
-        return int(process.wait(timeout=_LAST_BREATH_S))
+        return int(process.wait(timeout=0 if process.pid in _outlived else _LAST_BREATH_S))
     except subprocess.TimeoutExpired:
+        _outlived.add(process.pid)
         return None

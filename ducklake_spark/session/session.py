@@ -19,7 +19,13 @@ from ducklake_spark.errors import ConfigError
 from ducklake_spark.session.address import check_answers
 from ducklake_spark.session.archive import JAVA_OPTIONS, archive_path, with_archive
 from ducklake_spark.session.connect import gone, is_gone, limit_patience, reach, say_goodbye
-from ducklake_spark.session.jvm import gateway_of, has_ended, is_ending, silence_py4j
+from ducklake_spark.session.jvm import (
+    gateway_of,
+    has_ended,
+    is_ending,
+    is_in_one_process,
+    silence_py4j,
+)
 from ducklake_spark.session.launch import launch
 from ducklake_spark.session.memory import driver_memory
 from ducklake_spark.session.scratch import Scratch
@@ -245,5 +251,4 @@ def _launched(config: Mapping[str, str]) -> SparkSession:
 
 def runs_in_one_process(spark: SparkSession) -> bool:
     """Return whether Spark runs its tasks in the driver's own process, without executors."""
-    master = spark.conf.get("spark.master", "") or ""
-    return master == "local" or master.startswith("local[")
+    return is_in_one_process(spark.conf.get("spark.master", "") or "")

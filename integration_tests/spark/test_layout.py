@@ -149,4 +149,4 @@ def test_rows_that_spark_wrote_on_another_machine_are_not_lost(
     monkeypatch.setattr(stage, "hadoop_path", lambda _: elsewhere)
     on.run("CREATE TABLE t (i INT)")
     with pytest.raises(RowCountError, match=r"Spark wrote 1 rows of main\.t to"):
-        on.run("INSERT INTO t VALUES (1)")
+        on.run("INSERT INTO t SELECT id FROM range(1)")
