@@ -1,4 +1,4 @@
-"""What the many small statements of a package's hooks cost, here and in DuckDB on the same lake.
+"""Measures the many small statements of a package's hooks, in Spark and in DuckDB.
 
     python bench/hooks.py [--tables 8] [--rows 40] [--times 3]
 

@@ -1,7 +1,6 @@
-"""Whether the JVM that Spark runs in is still there, and what it ended with.
+"""Detects that the JVM of Spark has ended, and says why.
 
-A query that needs more memory than there is can end the JVM, and with it every query of the
-process.
+A query that needs more memory than the JVM has can end it, and with it every query of the process.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from ducklake_spark.session.memory import DRIVER_MEMORY
 
 _LAST_BREATH_S = 15
 _LAST_WORDS = ("java.lang.OutOfMemoryError", "[INTERNAL_ERROR]")
-# What Spark exits with when it is out of memory, and what the system kills it with for that.
+# The exit code of a Spark that is out of memory, and those of a process that the system killed.
 _OUT_OF_MEMORY, _KILLED = 52, (-9, 137)
 _outlived: set[int] = set()
 _MORE_MEMORY = (
@@ -49,21 +48,19 @@ def has_ended(gateway: Any) -> bool:
 
 
 def is_ending(gateway: Any) -> bool:
-    """Return whether the JVM has ended, once Spark stops in it; what is asked then would fail."""
+    """Return whether the JVM has ended, after waiting for one in which Spark has stopped."""
     if gateway is SparkContext._gateway and not has_ended(gateway) and _is_stopping():
         _ended_soon()
     return has_ended(gateway)
 
 
 def is_jvm_gone(error: Exception) -> bool:
-    """Return whether the JVM has ended, or is about to, with what failed."""
-    if isinstance(error, ConnectionError):
-        return True
+    """Return whether a statement failed because Spark has stopped or its JVM has ended."""
     # Spark reports that a task of the JVM's own failed for want of memory, and then ends.
     context: Any = SparkContext._active_spark_context
     runs_tasks = context is not None and is_in_one_process(context.master)
     is_last_word = runs_tasks and any(word in str(error) for word in _LAST_WORDS)
-    return (is_last_word or _is_stopping()) and _ended_soon() is not None
+    return _is_stopping() or (is_last_word and _ended_soon() is not None)
 
 
 def is_in_one_process(master: str) -> bool:
@@ -72,7 +69,7 @@ def is_in_one_process(master: str) -> bool:
 
 
 def _is_stopping() -> bool:
-    """Return whether Spark has stopped; other queries then fail in all kinds of ways."""
+    """Return whether Spark has stopped or does not answer; queries then fail in many ways."""
     context: Any = SparkContext._active_spark_context
     if context is None:
         return False
@@ -83,7 +80,7 @@ def _is_stopping() -> bool:
 
 
 def jvm_gone() -> ConfigError:
-    """Return the error of a JVM that was there."""
+    """Return the error for a Spark that has stopped."""
     code = _ended_soon()
     if code == _OUT_OF_MEMORY:
         return ConfigError("Spark ran out of memory and ended.", hint=_MORE_MEMORY)
@@ -92,8 +89,11 @@ def jvm_gone() -> ConfigError:
             "Spark was killed, as systems do when memory runs out.",
             hint="Let the machine run less beside it, or give Spark less memory.",
         )
-    how = "does not answer any more" if code is None else f"ended with exit code {code}"
-    return ConfigError(f"Spark {how}.", hint="See the log of Spark, if there is one.")
+    how = "has stopped" if code is None else f"ended with exit code {code}"
+    return ConfigError(
+        f"Spark {how}.",
+        hint="See the log of Spark or of its cluster for the reason, and start again.",
+    )
 
 
 def forget() -> None:

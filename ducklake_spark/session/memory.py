@@ -1,4 +1,4 @@
-"""How much memory Spark gets where nobody says: Java's heap cannot grow later."""
+"""Chooses the memory of Spark's driver if the user does not: Java's heap cannot grow later."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def stage_delete(
         return _write(place, file.path, ((part, None) for part in new.arrays()), _PLAIN)
     together = extended(_in_order(old), new, commit_snapshot)
     if old.partial_max is None and old.begin_snapshot >= commit_snapshot:
-        # Both deletes are of this transaction: one snapshot, no need to tell them apart.
+        # Both deletes belong to this transaction, so all positions have the same snapshot.
         return _write(place, file.path, ((part, None) for part, _ in together), _PLAIN)
     written = _write(place, file.path, together, _WITH_SNAPSHOTS)
     return replace(written, snapshot_id=commit_snapshot)

@@ -65,7 +65,7 @@ def _task(
     keys: tuple[str, ...],
     options: Mapping[str, str],
 ) -> Callable[[Batches], Batches]:
-    """What a process does with its rows."""
+    """Return a function that writes batches of rows as files and yields the files' paths."""
     ids = tuple(_ids(column) for column in table.columns)
     arrow_options = ArrowOptions.of(options)
 

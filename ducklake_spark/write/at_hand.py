@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 _LITERALS = {"LocalRelation", "OneRowRelation", "ResolvedInlineTable"}
-# What `WHERE 1 = 0`, `WHERE false` and `LIMIT 0` are in a plan.
+# A plan contains one of these for `WHERE 1 = 0`, `WHERE false` and `LIMIT 0`.
 _PERHAPS_EMPTY = re.compile(r"Filter (\(\d+ = \d+\)|false)|Limit 0\b")
 # More are worth a job, which can write several files at once.
 _MOST_ROWS = 10_000
@@ -27,7 +27,7 @@ def rows_at_hand(frame: DataFrame) -> pa.Table | None:
     execution: Any = frame._jdf.queryExecution() if hasattr(frame, "_jdf") else None
     if execution is None:
         return None
-    # To optimise a query may take long, so only those are that promise something.
+    # Optimising a query may take long: do it only where the plan suggests few or no rows.
     plan = execution.analyzed()
     if _is_of_literals(plan):
         allowed = _MOST_ROWS

@@ -125,34 +125,35 @@ def stage(
     rows, partition_columns = partitioned(assigned(frame, table, keep=kept), table)
     order = order_within(rows, table, options, partition_columns)
     name = f"ducklake-{marked_uuid(table.mark)}/"
-    folder = table.location + name
+    folder = _Folder(table, name, partition_columns, options)
     is_plain = not (with_row_ids or order or partition_columns)
     try:
         at_hand = rows_at_hand(_as_stored(rows, table)) if is_plain else None
         if at_hand is not None:
             counts = count_here(at_hand, table)
             counts.reject_nulls()
-            files = _described(table, name, write_here(at_hand, table, folder, options), counts)
+            paths = write_here(at_hand, table, folder.path, options)
+            files = _described(table, name, paths, counts)
         else:
             rows, counts = count_rows(rows, table, table.columns)
             rows = _as_stored(rows.sortWithinPartitions(*order) if order else rows, table)
             if with_row_ids:
-                files = _with_row_ids(rows, table, name, partition_columns, options, counts)
+                files = _write_with_row_ids(rows, folder, counts)
             else:
-                files = _by_spark(rows, table, name, partition_columns, options, counts)
+                files = _write_by_spark(rows, folder, counts)
         if partition_columns:
             files = _moved(table, files, options)
     except BaseException:
-        remove_tree(folder)
+        remove_tree(folder.path)
         remove_files((), {table.location})  # empty if the table is new
         raise
     if partition_columns or not files:
-        remove_tree(folder)
+        remove_tree(folder.path)
     return StagedFiles(table.location, tuple(files))
 
 
 def _as_stored(rows: DataFrame, table: Table) -> DataFrame:
-    """The table's columns as files hold them; others stay as they are."""
+    """Convert the table's columns to what files hold; other columns are not changed."""
     leaves = (leaf for column in table.columns for leaf in column.walk() if not leaf.children)
     if not any(spark_type_of(leaf).encode for leaf in leaves):
         return rows
@@ -160,51 +161,45 @@ def _as_stored(rows: DataFrame, table: Table) -> DataFrame:
     return rows.select(*values, *rows.columns[len(values) :])
 
 
-def _with_row_ids(
-    rows: DataFrame,
-    table: Table,
-    name: str,
-    partition_columns: Sequence[str],
-    options: Mapping[str, str],
-    counts: RowCounts,
-) -> list[NewDataFile]:
-    folder = table.location + name
-    paths = write_with_row_ids(rows, table, folder, partition_columns, options)
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """The folder of one write, below that of its table."""
+
+    table: Table
+    name: str
+    partition_columns: Sequence[str]
+    options: Mapping[str, str]
+
+    @property
+    def path(self) -> str:
+        return self.table.location + self.name
+
+
+def _write_with_row_ids(rows: DataFrame, folder: _Folder, counts: RowCounts) -> list[NewDataFile]:
+    table = folder.table
+    written = write_with_row_ids(rows, table, folder.path, folder.partition_columns, folder.options)
     counts.reject_nulls()
-    files = _described(table, name, paths, counts)
-    # With a start of their own, DuckDB's merge takes them for neighbours of other files and
-    # numbers their rows anew.
+    files = _described(table, folder.name, written, counts)
+    # If these rows had new ids as well, DuckDB's merge would take the files for neighbours of
+    # others and number their rows anew.
     return [replace(file, takes_row_ids=False) for file in files]
 
 
-def _by_spark(
-    rows: DataFrame,
-    table: Table,
-    name: str,
-    partition_columns: Sequence[str],
-    options: Mapping[str, str],
-    counts: RowCounts,
-) -> list[NewDataFile]:
-    folder = table.location + name
-    _write(rows, folder, partition_columns, options)
+def _write_by_spark(rows: DataFrame, folder: _Folder, counts: RowCounts) -> list[NewDataFile]:
+    table, options = folder.table, folder.options
+    writer = rows.write.options(**writer_options(options))
+    if folder.partition_columns:
+        writer = writer.partitionBy(*folder.partition_columns)
+    writer.parquet(hadoop_path(folder.path))
     counts.reject_nulls()
-    files = _described(table, name, _parquet_in(folder), counts, mapping_of(table))
-    schema = rows.drop(*partition_columns).schema
-    if former := refitted(rows.sparkSession, schema, table, folder, files, options):
+    files = _described(table, folder.name, _parquet_in(folder.path), counts, mapping_of(table))
+    schema = rows.drop(*folder.partition_columns).schema
+    if former := refitted(rows.sparkSession, schema, table, folder.path, files, options):
         gone = {file.path.under(table.location) for file in former}
-        again = (path for path in _parquet_in(folder) if path not in gone)
-        files = _described(table, name, again, counts, mapping_of(table))
+        again = (path for path in _parquet_in(folder.path) if path not in gone)
+        files = _described(table, folder.name, again, counts, mapping_of(table))
         remove_files(gone)
     return files
-
-
-def _write(
-    rows: DataFrame, folder: str, partition_columns: Sequence[str], options: Mapping[str, str]
-) -> None:
-    writer = rows.write.options(**writer_options(options))
-    if partition_columns:
-        writer = writer.partitionBy(*partition_columns)
-    writer.parquet(hadoop_path(folder))
 
 
 def _moved(

@@ -133,3 +133,31 @@ def test_what_no_job_wrote_is_continued_by_duckdb(on: SqlLake) -> None:
     on.run("INSERT INTO t SELECT 4, -0.0", "DELETE FROM t WHERE id = 2")
     assert on.same("SELECT id FROM t WHERE f > 8") == [(1,), (3,)]
     assert on.rows("CALL lake.verify()") == []
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("spark.sql.execution.arrow.useLargeVarTypes", "true"),
+        ("spark.sql.execution.arrow.maxRecordsPerBatch", "1"),
+        ("spark.sql.session.timeZone", "+05:30"),
+        ("spark.sql.caseSensitive", "true"),
+        (
+            "spark.sql.optimizer.excludedRules",
+            "org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation",
+        ),
+    ],
+)
+def test_settings_of_the_session_change_no_row(on: SqlLake, key: str, value: str) -> None:
+    on.lake.session.spark.conf.set(key, value)
+    query = (
+        "SELECT id, repeat(s, 3000) AS `a.b``c`, TIMESTAMP '1890-01-01 00:00:00.000001Z' AS at_, "
+        "rand() AS r FROM VALUES (1, 'é'), (2, NULL), (3, '') AS v (id, s)"
+    )
+    on.run(f"CREATE TABLE t AS {query}", f"INSERT INTO t {query}")
+    counts = "count(*), count(DISTINCT r), max(length({name})), count(DISTINCT at_)"
+    spark, duck = counts.format(name="`a.b``c`"), counts.format(name='"a.b`c"')
+    assert on.rows(f"SELECT {spark} FROM t") == [(6, 6, 3000, 1)]
+    assert on.duck(f"SELECT {duck} FROM t") == [(6, 6, 3000, 1)]
+    moment = "SELECT DISTINCT epoch_us(at_) FROM t"
+    assert on.duck(moment) == [(-2524521599999999,)]
